@@ -1,0 +1,123 @@
+"""Everything that defines a run, as one frozen dataclass."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+
+
+class Method(StrEnum):
+    """How proposals are made and whether the model learns."""
+
+    ESOPT = "esopt"
+    """EoH with evolution strategies on the live weights (arXiv 2608.17310)."""
+    EOH = "eoh"
+    """EoH with a frozen model (arXiv 2401.02051)."""
+    NOISE = "noise"
+    """Perturb as ``esopt`` does, never update: the ablation."""
+    SAMPLE = "sample"
+    """Independent i1 samples of a frozen model."""
+    SAMPLE_ESOPT = "sample-esopt"
+    """Independent i1 samples, each under its own perturbation, with updates."""
+
+    @property
+    def evolves(self) -> bool:
+        return self in (Method.ESOPT, Method.EOH, Method.NOISE)
+
+    @property
+    def perturbs(self) -> bool:
+        return self in (Method.ESOPT, Method.NOISE, Method.SAMPLE_ESOPT)
+
+    @property
+    def learns(self) -> bool:
+        return self in (Method.ESOPT, Method.SAMPLE_ESOPT)
+
+
+class Style(StrEnum):
+    """How the model is asked for code."""
+
+    AUTO = "auto"
+    SKELETON = "skeleton"
+    FREE = "free"
+
+
+class ConfigError(ValueError):
+    """Bad input: the message is one line naming the option, what is wrong and how to mend it."""
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """The configuration of one run; stored with it and read back by ``ahd resume``.
+
+    ``budget`` counts operator proposals; ``init_share`` bounds the proposals of the initial
+    population as a share of it. ``sigma`` and ``alpha`` are the perturbation scale at the start and
+    the step size (arXiv 2608.17310; see ``ahd.es``). ``timeout`` is CPU seconds per candidate on the
+    training instances (0: the problem's own limit). ``max_tokens`` 0: chosen by style.
+    """
+
+    problem: str
+    method: Method = Method.ESOPT
+    budget: int = 2000
+    seed: int = 1
+    model: str = "smollm2-135m"
+    style: Style = Style.AUTO
+    population: int = 10
+    parents: int = 2
+    sigma: float = 1e-3
+    alpha: float = 5e-4
+    temperature: float = 1.0
+    top_p: float = 0.98
+    max_tokens: int = 0
+    init_share: float = 0.2
+    timeout: float = 0.0
+    memory_mb: int = 2048
+    workers: int = 1
+    problem_path: str = ""
+
+    def __post_init__(self) -> None:
+        if self.population < 1:
+            raise ConfigError(f"--population {self.population}: needs at least 1")
+        if self.budget < self.population:
+            raise ConfigError(
+                f"--budget {self.budget} is smaller than the population of {self.population}: "
+                f"give at least {self.population}, or a smaller --population"
+            )
+        for name, low, high in (
+            ("sigma", 0.0, 1.0),
+            ("alpha", 0.0, 1.0),
+            ("temperature", 0.0, 10.0),
+            ("top_p", 1e-6, 1.0),
+            ("init_share", 0.0, 10.0),
+            ("timeout", 0.0, 86400.0),
+            ("max_tokens", 0, 32768),
+            ("memory_mb", 256, 1 << 20),
+            ("workers", 1, 1024),
+            ("parents", 1, 100),
+            ("seed", 0, 2**32 - 1),
+        ):
+            value = getattr(self, name)
+            if not low <= value <= high:
+                option = "--" + name.replace("_", "-")
+                raise ConfigError(f"{option} {value}: needs a value from {low:g} to {high:g}")
+
+    @property
+    def init_limit(self) -> int:
+        """Most proposals the initial population may cost."""
+        return max(self.population, round(self.init_share * self.budget))
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunConfig":
+        """Read back what ``to_json`` wrote.
+
+        Raises:
+            ConfigError: on unknown fields (a newer version's file) or values out of range.
+        """
+        data = json.loads(text)
+        unknown = set(data) - {field.name for field in fields(cls)}
+        if unknown:
+            raise ConfigError(f"configuration has unknown fields {sorted(unknown)}: update ahd")
+        data["method"] = Method(data["method"])
+        data["style"] = Style(data["style"])
+        return cls(**data)

@@ -1,0 +1,280 @@
+"""One SQLite file per run: every proposal and every update, one transaction each."""
+
+import fcntl
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import IO, Any
+
+from ahd.config import ConfigError, RunConfig
+
+FILE = "run.sqlite"
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE proposals (
+    id INTEGER PRIMARY KEY, batch INTEGER NOT NULL, slot INTEGER NOT NULL, phase TEXT NOT NULL,
+    generation INTEGER NOT NULL, operator TEXT NOT NULL, parents TEXT NOT NULL,
+    prompt TEXT NOT NULL, prefill TEXT NOT NULL, reply TEXT NOT NULL, code TEXT NOT NULL,
+    completion TEXT NOT NULL, thought TEXT NOT NULL, outcome TEXT NOT NULL, objective REAL,
+    detail TEXT NOT NULL, duplicate_of INTEGER, request_seed INTEGER NOT NULL, direction_seed INTEGER,
+    sigma REAL, reward REAL, prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL,
+    model_seconds REAL NOT NULL, es_seconds REAL NOT NULL, evaluation_seconds REAL NOT NULL,
+    created REAL NOT NULL,
+    UNIQUE (batch, slot), CHECK ((outcome = 'ok') = (objective IS NOT NULL))
+);
+CREATE TABLE updates (
+    id INTEGER PRIMARY KEY, batch INTEGER NOT NULL UNIQUE, operator TEXT NOT NULL,
+    seeds TEXT NOT NULL, rewards TEXT NOT NULL, weights TEXT NOT NULL, sigma REAL NOT NULL,
+    alpha REAL NOT NULL, norm REAL NOT NULL, moved REAL NOT NULL, weights_hash TEXT NOT NULL,
+    seconds REAL NOT NULL, created REAL NOT NULL
+);
+CREATE TABLE sessions (id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL, status TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """One row of ``proposals``. ``parents`` are proposal ids, None for a known heuristic;
+    ``duplicate_of`` is the earlier proposal with the same code or objective."""
+
+    id: int
+    batch: int
+    slot: int
+    phase: str
+    generation: int
+    operator: str
+    parents: tuple[int | None, ...]
+    prompt: str
+    prefill: str
+    reply: str
+    code: str
+    completion: str
+    thought: str
+    outcome: str
+    objective: float | None
+    detail: str
+    duplicate_of: int | None
+    request_seed: int
+    direction_seed: int | None
+    sigma: float | None
+    reward: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    model_seconds: float
+    es_seconds: float
+    evaluation_seconds: float
+    created: float
+
+
+@dataclass(frozen=True)
+class UpdateRow:
+    """One row of ``updates``: enough to repeat it (seeds, weights, alpha) and to check it (hash)."""
+
+    id: int
+    batch: int
+    operator: str
+    seeds: tuple[int, ...]
+    rewards: tuple[float, ...]
+    weights: tuple[float, ...]
+    sigma: float
+    alpha: float
+    norm: float
+    moved: float
+    weights_hash: str
+    seconds: float
+    created: float
+
+
+_JSON_FIELDS = {"parents", "seeds", "rewards", "weights"}
+
+
+def _insert(connection: sqlite3.Connection, table: str, row: Proposal | UpdateRow) -> None:
+    names = [each.name for each in fields(row)]
+    values = [
+        json.dumps(value) if name in _JSON_FIELDS else _storable(value)
+        for name, value in zip(names, astuple(row), strict=True)
+    ]
+    marks = ", ".join("?" * len(names))
+    with connection:
+        connection.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", values)
+
+
+def _storable(value: Any) -> Any:
+    """Text that SQLite can hold: lone surrogates from a hostile reply become question marks."""
+    return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
+
+
+def _read(row: sqlite3.Row) -> dict[str, Any]:
+    return {
+        name: tuple(json.loads(row[name])) if name in _JSON_FIELDS else row[name]
+        for name in row.keys()  # noqa: SIM118 - sqlite3.Row iterates values
+    }
+
+
+class Store:
+    """The run file. Every method that writes commits before it returns."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection, lock: IO[str] | None) -> None:
+        self.folder = folder
+        self._connection = connection
+        self._lock = lock
+        self._session_id: int | None = None
+
+    @classmethod
+    def create(cls, folder: Path, config: RunConfig) -> "Store":
+        """Start a run file in a new folder.
+
+        Raises:
+            ConfigError: if the folder cannot be made, or holds a run already.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"{folder}: cannot make the run folder ({error.strerror}); choose another --out") from None
+        if (folder / FILE).exists():
+            raise ConfigError(f"{folder} holds a run already: go on with `ahd resume {folder}`, or choose another --out")
+        lock = _take_lock(folder)
+        connection = _connect(folder / FILE)
+        connection.executescript("BEGIN;" + _SCHEMA + "COMMIT;")
+        store = cls(folder, connection, lock)
+        store.set_meta(
+            schema_version=str(SCHEMA_VERSION), config=config.to_json(), created=repr(time.time()), status="running"
+        )
+        return store
+
+    @classmethod
+    def open(cls, folder: Path, *, write: bool = False) -> "Store":
+        """Open the run file of a folder, for writing by one process at a time.
+
+        Raises:
+            ConfigError: if it is not a run folder, is from a newer version, or another process is
+                writing to it.
+        """
+        path = folder / FILE
+        if not path.is_file():
+            raise ConfigError(f"{folder} is not a run folder: it has no {FILE}; `ls results` shows the runs")
+        lock = _take_lock(folder) if write else None
+        try:
+            connection = _connect(path, read_only=not write)
+            store = cls(folder, connection, lock)
+            version = int(store.meta("schema_version") or 0)
+        except (sqlite3.DatabaseError, ValueError) as error:
+            raise ConfigError(f"{path} cannot be read as a run file ({error}); restore it from a copy") from None
+        if version != SCHEMA_VERSION:
+            raise ConfigError(f"{path} has schema version {version}, this ahd reads {SCHEMA_VERSION}: update ahd")
+        return store
+
+    def close(self) -> None:
+        self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def meta(self, key: str) -> str | None:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def set_meta(self, **values: str) -> None:
+        with self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+    @property
+    def config(self) -> RunConfig:
+        text = self.meta("config")
+        if text is None:
+            raise ConfigError(f"{self.folder / FILE} holds no configuration: the run never started; start a new one")
+        return RunConfig.from_json(text)
+
+    def add_proposal(self, proposal: Proposal) -> None:
+        _insert(self._connection, "proposals", proposal)
+
+    def add_update(self, update: UpdateRow) -> None:
+        _insert(self._connection, "updates", update)
+
+    def set_rewards(self, rewards: dict[int, float]) -> None:
+        """Write the rewards of proposals by id, once their batch is complete."""
+        with self._connection:
+            self._connection.executemany(
+                "UPDATE proposals SET reward = ? WHERE id = ?", [(value, key) for key, value in rewards.items()]
+            )
+
+    def proposals(self, batch: int | None = None) -> list[Proposal]:
+        """All proposals, or one batch's, in the order they were made."""
+        where, arguments = ("WHERE batch = ?", (batch,)) if batch is not None else ("", ())
+        rows = self._connection.execute(f"SELECT * FROM proposals {where} ORDER BY id", arguments)
+        return [Proposal(**_read(row)) for row in rows]
+
+    def updates(self) -> list[UpdateRow]:
+        """All updates in the order they were made."""
+        return [UpdateRow(**_read(row)) for row in self._connection.execute("SELECT * FROM updates ORDER BY id")]
+
+    def update(self, batch: int) -> UpdateRow | None:
+        row = self._connection.execute("SELECT * FROM updates WHERE batch = ?", (batch,)).fetchone()
+        return None if row is None else UpdateRow(**_read(row))
+
+    def wall_seconds(self) -> float:
+        """Wall time of all sessions; one that was killed counts to its last committed row, this
+        process's own to now."""
+        total = 0.0
+        rows = self._connection.execute("SELECT id, started, ended FROM sessions ORDER BY id").fetchall()
+        starts = [row["started"] for row in rows[1:]] + [float("inf")]
+        for row, following in zip(rows, starts, strict=True):
+            last = self._connection.execute(
+                "SELECT MAX(created) FROM proposals WHERE created >= ? AND created < ?", (row["started"], following)
+            ).fetchone()[0]
+            ended = time.time() if row["id"] == self._session_id else max(row["ended"], last or 0.0)
+            total += max(0.0, ended - row["started"])
+        return total
+
+    @contextmanager
+    def session(self) -> Iterator["Session"]:
+        """The time this process works on the run, written down also when it is interrupted."""
+        session = Session()
+        with self._connection:
+            key = self._connection.execute(
+                "INSERT INTO sessions (started, ended, status) VALUES (?, ?, 'running')", (time.time(),) * 2
+            ).lastrowid
+        self._session_id = key
+        try:
+            yield session
+        finally:
+            self._session_id = None
+            with self._connection:
+                self._connection.execute(
+                    "UPDATE sessions SET ended = ?, status = ? WHERE id = ?", (time.time(), session.status, key)
+                )
+                self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('status', ?)", (session.status,))
+
+
+@dataclass
+class Session:
+    status: str = "interrupted"
+
+
+def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
+    """Open in WAL mode. Threads: one, the run's own."""
+    uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+    connection = sqlite3.connect(uri, uri=True, timeout=30)
+    connection.row_factory = sqlite3.Row
+    if not read_only:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def _take_lock(folder: Path) -> IO[str]:
+    """Hold the run folder for writing until the returned file is closed or the process ends."""
+    lock = open(folder / ".lock", "w")  # noqa: SIM115 - held for the life of the store
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise ConfigError(f"{folder} is being written by another process: wait for it to end") from None
+    return lock
+
+

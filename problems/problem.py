@@ -1,0 +1,82 @@
+"""What a problem is: everything the search needs to know about one combinatorial task."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Splits = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """A heuristic with one hole, for models too small to write a whole function.
+
+    The candidate's code is ``prefix + completion + suffix``. ``prefix`` ends in an open assignment
+    such as ``    score =``; ``suffix`` starts with a newline and returns the decision. ``hint``
+    tells the model in a line or two what the named features are and what the hole has to hold.
+    """
+
+    prefix: str
+    suffix: str
+    hint: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A value to measure gaps against: ``value`` in objective units, ``source`` says how it is known."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One combinatorial task. A problem module defines exactly one, named ``problem``.
+
+    Attributes:
+        name: command-line name, lower case with dashes.
+        title: one line for listings.
+        description: what the prompt says about the task.
+        function: name of the function a candidate has to define.
+        arguments: its parameter names, in order.
+        template: the whole function as free-style models are asked for it: imports, signature with
+            type annotations and a docstring giving shapes and the meaning of the result.
+        skeleton: the same function with one hole, for small models.
+        heuristics: known heuristics by name, as source; the first is the simplest.
+        sizes: sizes on offer for each of the splits ``train``, ``val`` and ``test``; first = default.
+        instances: ``(split, size) -> array`` of instances, reproduced from a fixed seed; first axis =
+            instance. Unlisted splits or sizes raise ``ValueError``.
+        run: ``(heuristic, instances) -> array`` of decisions. Runs inside the sandbox: it calls the
+            candidate and returns plain int64 or float64 numbers, one row per instance.
+        objective: ``(instances, decisions) -> float``. Runs in the trusted process: verifies the
+            decisions and returns the mean objective (minimised). Raises ``InvalidSolution`` or
+            ``NonFinite`` from ``evaluators.outcome``.
+        reference: ``(split, size) -> Reference | None``.
+        time_limit: CPU seconds a candidate may take on the training instances.
+        decimals: decimals shown for objectives.
+    """
+
+    name: str
+    title: str
+    description: str
+    function: str
+    arguments: tuple[str, ...]
+    template: str
+    skeleton: Skeleton
+    heuristics: Mapping[str, str]
+    sizes: Splits
+    instances: Callable[[str, int], np.ndarray]
+    run: Callable[[Callable[..., Any], np.ndarray], np.ndarray]
+    objective: Callable[[np.ndarray, np.ndarray], float]
+    reference: Callable[[str, int], Reference | None]
+    time_limit: float = 10.0
+    decimals: int = 5
+    origin: str = field(default="", compare=False)
+    """File the problem was loaded from when it is not part of the package, else empty."""
+
+    @property
+    def simplest(self) -> tuple[str, str]:
+        """Name and source of the simplest known heuristic."""
+        return next(iter(self.heuristics.items()))
