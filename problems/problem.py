@@ -16,11 +16,14 @@ class Skeleton:
     The candidate's code is ``prefix + completion + suffix``. ``prefix`` ends in an open assignment
     such as ``    score =``; ``suffix`` starts with a newline and returns the decision. ``hint``
     tells the model in a line or two what the named features are and what the hole has to hold.
+    ``lead`` is a start of the completion that models are held to, such as the main feature: it keeps
+    most of what a small model writes in the right shape. Empty: they start from nothing.
     """
 
     prefix: str
     suffix: str
     hint: str
+    lead: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,124 @@
+"""Runs one candidate, inside its own process, and turns whatever happens into a frame."""
+
+import inspect
+import os
+import random
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evaluators import frames
+from evaluators.outcome import InvalidSolution, NonFinite, Status
+from evaluators.task import Task
+
+FILENAME = "<candidate>"
+
+
+class _Rejected(Exception):
+    def __init__(self, status: Status, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def load(source: str, function: str, arguments: tuple[str, ...]) -> Callable[..., Any]:
+    """Compile and execute ``source`` and return its ``function``, callable with positional arguments.
+
+    Parameters in another order are matched by name when the names are the problem's; parameters
+    under other names are taken by position.
+    """
+    try:
+        code = compile(source, FILENAME, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise _Rejected(Status.SYNTAX_ERROR, f"line {error.lineno}: {error.msg}") from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise _Rejected(Status.SYNTAX_ERROR, str(error)) from None
+    module = types.ModuleType("candidate")
+    sys.modules["candidate"] = module
+    exec(code, module.__dict__)
+    heuristic = module.__dict__.get(function)
+    if not callable(heuristic):
+        raise _Rejected(Status.NO_FUNCTION, f"defines no function {function}")
+    return _adapt(heuristic, function, arguments)
+
+
+def _adapt(heuristic: Callable[..., Any], function: str, arguments: tuple[str, ...]) -> Callable[..., Any]:
+    wanted = f"{function} has to take ({', '.join(arguments)})"
+    try:
+        signature = inspect.signature(heuristic)
+    except (TypeError, ValueError):
+        raise _Rejected(Status.BAD_SIGNATURE, f"{wanted}; its parameters cannot be read") from None
+    names = tuple(signature.parameters)
+    if set(arguments) <= set(names) and names[: len(arguments)] != arguments:
+        try:
+            signature.bind(**dict.fromkeys(arguments))
+        except TypeError as error:
+            raise _Rejected(Status.BAD_SIGNATURE, f"{wanted}: {error}") from None
+        return lambda *values: heuristic(**dict(zip(arguments, values, strict=True)))
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        raise _Rejected(Status.BAD_SIGNATURE, f"{wanted}: {error}") from None
+    return heuristic
+
+
+def _line(error: BaseException) -> str:
+    """Where in the candidate the error came from, as ``" (line 7)"``."""
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == FILENAME:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return "" if line is None else f" (line {line})"
+
+
+def _describe(error: BaseException) -> str:
+    try:
+        message = frames.clean(str(error))
+    except Exception:
+        message = "?"
+    where = _line(error)
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    return text[: frames.MAX_TEXT - len(where)] + where
+
+
+def evaluate(task: Task, source: str, instances: np.ndarray) -> bytes:
+    """The frame that tells how ``source`` did on ``instances``.
+
+    Random state is the same for every candidate. Anything but ``SystemExit`` that a candidate raises
+    is a runtime error; ``MemoryError`` and a refused allocation are ``memory``; ``SystemExit`` is
+    ``crashed``, as leaving the process in any other way is; ``FloatingPointError`` is ``nonfinite``.
+    """
+    reserve: bytearray | None = bytearray(1 << 20)
+    random.seed(0)
+    np.random.seed(0)
+    try:
+        heuristic = load(source, task.function, task.arguments)
+        return frames.encode_decisions(np.asarray(task.run(heuristic, instances)))
+    except _Rejected as error:
+        return frames.encode_error(error.status, str(error))
+    except InvalidSolution as error:
+        return frames.encode_error(Status.INVALID_SOLUTION, str(error))
+    except (NonFinite, FloatingPointError) as error:
+        return frames.encode_error(Status.NONFINITE, str(error) + _line(error))
+    except MemoryError as error:
+        reserve = None
+        return frames.encode_error(Status.MEMORY, "ran out of memory" + _line(error))
+    except SystemExit as error:
+        return frames.encode_error(Status.CRASHED, f"called sys.exit{_line(error)}")
+    except BaseException as error:
+        reserve = None
+        if isinstance(error, OSError) and error.errno == 12:
+            return frames.encode_error(Status.MEMORY, "ran out of memory" + _line(error))
+        return frames.encode_error(Status.RUNTIME_ERROR, _describe(error))
+    finally:
+        del reserve
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all of ``data``."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

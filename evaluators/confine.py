@@ -1,0 +1,89 @@
+"""Limits on a candidate's process. ``confine`` is the one place where they are put on."""
+
+import contextlib
+import ctypes
+import gc
+import math
+import os
+import resource
+import signal
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_NOBODY = 65534
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}) failed")
+
+
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """Get signal ``number`` when the thread that started this process ends."""
+    _prctl(_PR_SET_PDEATHSIG, number)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all orphaned descendants, so that none of them escapes."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def hide_memory() -> None:
+    """Deny other processes of the same user the memory of this one."""
+    _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def address_space() -> int:
+    """Bytes of address space this process uses now."""
+    with open("/proc/self/statm", "rb") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def close_descriptors(*keep: int) -> None:
+    """Close every descriptor above 2 but those in ``keep``."""
+    for entry in os.listdir("/proc/self/fd"):
+        if int(entry) > 2 and int(entry) not in keep:
+            with contextlib.suppress(OSError):  # the listing's own descriptor
+                os.close(int(entry))
+
+
+def confine(parent: int, used_bytes: int, memory_bytes: int, cpu_seconds: float) -> None:
+    """Give up, for good, what a candidate has no business with.
+
+    Memory is limited to ``used_bytes`` (what the warm parent already maps) plus ``memory_bytes``.
+    No core dumps, no growing files, few descriptors, no environment, no new privileges, no processes
+    or threads, at most ``cpu_seconds`` (rounded up, plus one) of CPU per process whatever happens to
+    the parent. A candidate started by root runs as nobody: the kernel does not limit root's
+    processes, and root may signal everyone.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    os.environ.clear()
+    os.chdir("/")
+    limits = {
+        resource.RLIMIT_AS: used_bytes + memory_bytes,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_NOFILE: 64,
+        resource.RLIMIT_NPROC: 0,
+        resource.RLIMIT_CPU: math.ceil(cpu_seconds) + 1,
+    }
+    for which, value in limits.items():
+        hard = resource.getrlimit(which)[1]
+        if hard != resource.RLIM_INFINITY:
+            value = min(value, hard)
+        resource.setrlimit(which, (value, value))
+    if os.geteuid() == 0:
+        with contextlib.suppress(OSError):  # a container that maps root only
+            os.setgroups([])
+            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
+            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    die_with_parent()
+    if os.getppid() != parent:
+        os._exit(1)
+    gc.enable()

@@ -1,0 +1,239 @@
+"""The warm parent ("zygote") of candidates: one per worker slot, it forks a process per candidate.
+
+It loads the problem, its instances and the compiled solver loops once and never runs candidate code
+itself. What goes back to the main process is one JSON line and the candidate's frame, byte for byte.
+"""
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluators import candidate, confine, frames
+from evaluators.task import Task, load_task_file
+
+TICK = 0.05
+"""Seconds between two looks at a running candidate."""
+GRACE = 0.2
+"""Seconds a candidate has to exit by itself after closing its result pipe."""
+WALL_FACTOR, WALL_EXTRA = 10.0, 10.0
+PRELOADED = (
+    *("abc", "bisect", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "decimal"),
+    *("enum", "fractions", "functools", "heapq", "itertools", "json", "math", "numbers", "operator", "queue"),
+    *("random", "re", "statistics", "string", "time", "typing"),
+    *("numba", "numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random"),
+)
+"""Modules candidates find loaded; others they may be unable to read."""
+
+
+def wall_cap(limit: float) -> float:
+    """Most wall seconds for a candidate with ``limit`` CPU seconds, however busy the machine is."""
+    return WALL_FACTOR * limit + WALL_EXTRA
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a candidate's process ended.
+
+    ``how`` is ``frame`` (it sent a whole frame), ``exit`` or ``signal`` (with ``code``), ``timeout``,
+    ``starved`` (the wall cap came first), or ``bad`` (``text`` says why the result is none).
+    """
+
+    how: str
+    code: int = 0
+    text: str = ""
+
+
+class _MainIsGone(Exception):
+    pass
+
+
+def serve(task: Task | None, origin: str, memory_mb: int, connection: Any) -> None:
+    """Answer jobs ``(source, split, size, limit)`` from ``connection`` until it closes.
+
+    First sends ``{"ready": true}`` or ``{"failed": reason}``; then for each job ``{"pid": child}``
+    and an ``Ending`` followed by a newline and the frame.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    confine.die_with_parent(signal.SIGTERM)
+    confine.adopt_orphans()
+    confine.hide_memory()
+    confine.close_descriptors(connection.fileno())
+    try:
+        _work(task, origin, memory_mb, connection)
+    except (EOFError, OSError, _MainIsGone):
+        pass
+    finally:
+        _end_descendants()
+        os._exit(0)
+
+
+def _leave(number: int, frame: object) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _MainIsGone
+
+
+def _work(task: Task | None, origin: str, memory_mb: int, connection: Any) -> None:
+    try:
+        task = task or load_task_file(origin)
+        instances = {("train", task.sizes["train"][0]): task.instances("train", task.sizes["train"][0])}
+        _warm(task, next(iter(instances.values())))
+    except Exception as error:
+        text = frames.clean(f"{type(error).__name__}: {error}")
+        connection.send_bytes(json.dumps({"failed": text}).encode())
+        return
+    connection.send_bytes(b'{"ready": true}')
+    while True:
+        source, split, size, limit = connection.recv()
+        if (split, size) not in instances:
+            instances[split, size] = task.instances(split, size)
+        ending, frame = _evaluate(task, source, instances[split, size], memory_mb, limit, connection)
+        connection.send_bytes(json.dumps(asdict(ending)).encode() + b"\n" + frame)
+
+
+def _warm(task: Task, instances: np.ndarray) -> None:
+    """Load what candidates will use, so that forks have it: modules and compiled loops."""
+    for name in PRELOADED:
+        importlib.import_module(name)
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    source = next(iter(task.heuristics.values()))
+    task.run(candidate.load(source, task.function, task.arguments), instances[:1])
+    sys.modules.pop("candidate", None)
+    gc.collect()
+    gc.freeze()
+
+
+def _evaluate(
+    task: Task, source: str, instances: np.ndarray, memory_mb: int, limit: float, connection: Any
+) -> tuple[Ending, bytes]:
+    results, sink = os.pipe()
+    parent, used = os.getpid(), confine.address_space()
+    gc.disable()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setsid()
+            confine.close_descriptors(sink)
+            confine.confine(parent, used, memory_mb << 20, limit)
+            candidate.write_all(sink, candidate.evaluate(task, source, instances))
+        finally:
+            os._exit(0)
+    os.close(sink)
+    try:
+        connection.send_bytes(json.dumps({"pid": child}).encode())
+        return _watch(child, results, limit, connection)
+    finally:
+        os.close(results)
+        _end_group(child)
+        _end_descendants()
+
+
+def _watch(child: int, results: int, limit: float, connection: Any) -> tuple[Ending, bytes]:
+    """Collect the frame of ``child`` and hold it to its deadline.
+
+    The deadline is on CPU time plus time asleep. Time spent waiting for a core does not count: on a
+    busy machine an honest candidate must not fail for it.
+    """
+    handle = os.pidfd_open(child)
+    try:
+        frame = bytearray()
+        expected = frames.HEADER_SIZE
+        start = last = time.monotonic()
+        cpu = asleep = 0.0
+        while True:
+            spare = max(0.0, limit - cpu - asleep)
+            ready, _, _ = select.select([results, handle, connection], [], [], min(TICK, spare + 0.001))
+            if connection in ready:
+                raise _MainIsGone
+            if results in ready:
+                block = os.read(results, 1 << 20)
+                if not block:
+                    select.select([handle], [], [], GRACE)
+                    return _ending(child, frame), b""
+                frame += block
+                if len(frame) >= frames.HEADER_SIZE and expected == frames.HEADER_SIZE:
+                    try:
+                        expected += frames.payload_size(bytes(frame[: frames.HEADER_SIZE]))
+                    except frames.BadFrame as error:
+                        return Ending("bad", text=str(error)), b""
+                if len(frame) >= expected > frames.HEADER_SIZE:
+                    return Ending("frame"), bytes(frame)
+            elif handle in ready:
+                return _ending(child, frame), b""
+            now = time.monotonic()
+            used, running = _activity(child, cpu)
+            if not running:
+                asleep += max(0.0, now - last - (used - cpu))
+            cpu, last = used, now
+            if cpu + asleep >= limit:
+                return Ending("timeout", text=f"used its {limit:g} s"), b""
+            if now - start >= wall_cap(limit):
+                return Ending("starved", text=f"took {now - start:.0f} s of wall time"), b""
+    finally:
+        os.close(handle)
+
+
+def _activity(child: int, before: float) -> tuple[float, bool]:
+    """CPU seconds of a child so far, and whether it runs or waits for a core."""
+    try:
+        used = time.clock_gettime((~child << 3) | 2)
+        with open(f"/proc/{child}/stat", "rb") as file:
+            return used, file.read().rsplit(b")", 1)[1].split()[0] in (b"R", b"Z", b"X")
+    except OSError:
+        return before, True  # it is just exiting: the pidfd tells
+
+
+def _ending(child: int, frame: bytearray) -> Ending:
+    """How a child without a whole frame ended; one that still runs has closed its pipe."""
+    gone = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if gone is None:
+        return Ending("bad", text="closed its result pipe")
+    if gone.si_code != os.CLD_EXITED:
+        return Ending("signal", gone.si_status)
+    return Ending("bad", text="sent half a result") if frame else Ending("exit", gone.si_status)
+
+
+def _end_group(child: int) -> None:
+    for end in (os.killpg, os.kill):
+        with contextlib.suppress(OSError):
+            end(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+def _end_descendants() -> None:
+    """Kill and reap every process that descends from this one, whatever session it is in."""
+    while True:
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        for pid in _children():
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.001)
+
+
+def _children() -> list[int]:
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    if int(file.read().rsplit(b")", 1)[1].split()[1]) == os.getpid():
+                        found.append(int(entry))
+            except (OSError, IndexError):
+                pass
+    return found

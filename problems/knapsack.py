@@ -1,0 +1,190 @@
+"""0-1 knapsack, filled step by step: the candidate names the next item."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from evaluators.decisions import as_integer, immutable
+from evaluators.outcome import InvalidSolution
+from problems.problem import Problem, Reference, Skeleton
+
+SIZES = {"train": (100,), "val": (100, 50, 200), "test": (100, 50, 200)}
+TOLERANCE = 1e-12
+"""How far an item may exceed the remaining capacity: rounding only."""
+
+DESCRIPTION = """\
+0-1 knapsack problem: choose items of the greatest total value whose total weight does not exceed the \
+capacity. The knapsack is filled step by step: at each step a heuristic chooses one of the remaining \
+items, which has to fit, until no remaining item fits."""
+
+TEMPLATE = '''\
+import numpy as np
+
+
+def select_next_item(remaining_capacity: float, weights: np.ndarray, values: np.ndarray) -> int:
+    """Choose the item to put into the knapsack next.
+
+    remaining_capacity: weight the knapsack can still take; at least one remaining item fits.
+    weights: weights of the remaining items, shape (k,).
+    values: values of the remaining items, shape (k,).
+    Returns the index (0 to k - 1) of an item whose weight is at most remaining_capacity.
+    The arrays are read-only.
+    """
+'''
+
+SKELETON = Skeleton(
+    prefix='''\
+import numpy as np
+
+def select_next_item(remaining_capacity, weights, values):
+    """Choose the next item for the knapsack: the fitting item with the largest score."""
+    ratio = values / weights
+    share = weights / remaining_capacity
+    left = remaining_capacity - weights
+    score =''',
+    suffix="""
+    score = np.asarray(score, dtype=float)
+    if score.shape != weights.shape:
+        raise ValueError(f"score has shape {score.shape}, not {weights.shape}")
+    fits = weights <= remaining_capacity
+    if not np.isfinite(score[fits]).all():
+        raise FloatingPointError("score is not finite")
+    return np.argmax(np.where(fits, score, -np.inf))
+""",
+    hint="""\
+The arrays weights, values, ratio (value per weight), share (of the remaining capacity) and left (capacity \
+left after it) have one number per remaining item; the item with the largest score that fits is taken.""",
+    lead="ratio",
+)
+
+
+def _complete(expression: str) -> str:
+    return f"{SKELETON.prefix} {expression}{SKELETON.suffix}"
+
+
+HEURISTICS = {
+    "value per weight": _complete("ratio"),
+    "greatest value": _complete("values"),
+}
+
+
+@cache
+def _draw() -> dict[tuple[str, int], np.ndarray]:
+    generator = np.random.RandomState(3333)
+    drawn = {("train", 100): generator.rand(64, 100, 2)}
+    for split, count in (("val", 64), ("test", 1000)):
+        for size in (50, 100, 200):
+            drawn[split, size] = generator.rand(count, size, 2)
+    for array in drawn.values():
+        array.flags.writeable = False
+    return drawn
+
+
+def instances(split: str, size: int) -> np.ndarray:
+    """Weight and value of each item, shape (instances, size, 2), from the published recipe.
+
+    Raises:
+        ValueError: the split has no such size.
+    """
+    if size not in SIZES.get(split, ()):
+        offered = SIZES[split] if split in SIZES else tuple(SIZES)
+        raise ValueError(f"knapsack has no {split} instances of size {size}: use {offered}")
+    return _draw()[split, size]
+
+
+def capacity(size: int) -> float:
+    """Capacity of the knapsack for ``size`` items."""
+    return 12.5 if size == 50 else 25.0
+
+
+def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
+    """Fill a knapsack per instance; items in the order taken, then -1, shape (instances, n) int64.
+
+    The heuristic is called while the lightest remaining item fits.
+    """
+    from evaluators.stepwise import remaining
+
+    count, n, _ = instances.shape
+    chosen = np.full((count, n), -1, dtype=np.int64)
+    for row, instance in zip(chosen, instances, strict=True):
+        all_weights, all_values = instance[:, 0].copy(), instance[:, 1].copy()
+        taken = np.zeros(n, dtype=np.bool_)
+        left = capacity(n)
+        step = 0
+        while True:
+            weights, values, items, smallest = remaining(all_weights, all_values, taken)
+            if smallest > left:
+                break
+            index = as_integer(heuristic(left, immutable(weights), immutable(values)))
+            if not 0 <= index < len(items):
+                raise InvalidSolution(f"step {step + 1}: there is no item {index} among {len(items)}")
+            item = items[index]
+            if all_weights[item] > left + TOLERANCE:
+                raise InvalidSolution(f"step {step + 1}: item {index} does not fit")
+            left -= float(all_weights[item])
+            taken[item] = True
+            row[step] = item
+            step += 1
+    return chosen
+
+
+def objective(instances: np.ndarray, decisions: np.ndarray) -> float:
+    """Minus the mean value of the chosen items, rounded to 5 decimals.
+
+    Raises:
+        InvalidSolution: a row holds numbers that are no items, an item twice, or too much weight.
+    """
+    count, n, _ = instances.shape
+    if decisions.shape != (count, n) or decisions.dtype.kind != "i":
+        raise InvalidSolution(f"choices have shape {decisions.shape}, not {(count, n)}")
+    if decisions.min() < -1 or decisions.max() >= n:
+        raise InvalidSolution("a choice is no item")
+    chosen = decisions >= 0
+    ordered = np.sort(decisions, axis=1)
+    if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
+        raise InvalidSolution("an item is taken twice")
+    picked = np.take_along_axis(instances, np.where(chosen, decisions, 0)[:, :, None], axis=1)
+    picked = np.where(chosen[:, :, None], picked, 0.0)
+    left = np.full(count, capacity(n))
+    for weights in picked[:, :, 0].T:
+        if (weights > left + TOLERANCE).any():
+            raise InvalidSolution("the items do not fit")
+        left = left - weights
+    return round(-float(picked[:, :, 1].sum(axis=1).mean()), 5)
+
+
+_SOURCE = "optimum, OR-Tools (benchmarks/references.py)"
+_OPTIMA = {
+    ("train", 100): -40.18899,
+    ("val", 100): -40.69449,
+    ("val", 50): -20.05136,
+    ("val", 200): -57.88786,
+    ("test", 100): -40.27228,
+    ("test", 50): -20.03685,
+    ("test", 200): -57.44724,
+}
+
+
+def reference(split: str, size: int) -> Reference | None:
+    """The optimum of these instances."""
+    value = _OPTIMA.get((split, size))
+    return None if value is None else Reference(value, _SOURCE)
+
+
+problem = Problem(
+    name="knapsack",
+    title="0-1 knapsack, item by item",
+    description=DESCRIPTION,
+    function="select_next_item",
+    arguments=("remaining_capacity", "weights", "values"),
+    template=TEMPLATE,
+    skeleton=SKELETON,
+    heuristics=HEURISTICS,
+    sizes=SIZES,
+    instances=instances,
+    run=run,
+    objective=objective,
+    reference=reference,
+)

@@ -1,0 +1,88 @@
+"""``ahd evaluate``: rows, exit codes, errors."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ahd.config import ConfigError
+from ahd.evaluate import evaluate_files, run_evaluate
+from evaluators.outcome import Status
+from problems import registry
+from tests.evaluators.aftermath import NEAREST, NEAREST_LENGTH
+
+DENSITY = """
+import numpy as np
+def select_next_item(remaining_capacity, weights, values):
+    return int(np.argmax(np.where(weights <= remaining_capacity, values / weights, -np.inf)))
+"""
+
+
+def write(folder: Path, name: str, text: str) -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+def test_one_json_line_per_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each file has its line, in order, with the six fields; a failed file makes the exit code 1."""
+    files = [write(tmp_path, "good.py", NEAREST), write(tmp_path, "bad.py", "def f(: pass")]
+    assert run_evaluate("tsp", files, as_json=True) == 1
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["file"] for row in rows] == files
+    assert all({"file", "status", "objective", "gap", "seconds", "detail"} <= set(row) for row in rows)
+    good, bad = rows
+    assert (good["status"], good["objective"]) == ("ok", NEAREST_LENGTH)
+    assert good["gap"] == pytest.approx((NEAREST_LENGTH - 5.70445) / 5.70445)
+    assert (bad["status"], bad["objective"], bad["gap"]) == ("syntax_error", None, None)
+
+
+def test_knapsack_density_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The density rule scores -40.14595 on the training set, shown to five decimals."""
+    assert run_evaluate("knapsack", [write(tmp_path, "density.py", DENSITY)]) == 0
+    shown = capsys.readouterr().out
+    assert "-40.14595" in shown
+    assert "ok" in shown
+
+
+def test_table_escapes_what_candidates_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Markup in an error message is text."""
+    file = write(tmp_path, "rude.py", "raise ValueError('[bold]boo[/nothing]')")
+    assert run_evaluate("tsp", [file]) == 1
+    assert "[bold]boo[/nothing]" in capsys.readouterr().out
+
+
+def test_other_splits_and_sizes(tmp_path: Path) -> None:
+    """Validation instances of 20 nodes are scored with their own reference or none."""
+    file = write(tmp_path, "good.py", NEAREST)
+    (result,) = evaluate_files(registry.load("tsp"), [file], "val", 20)
+    assert result.outcome.status is Status.OK
+    assert result.outcome.objective is not None
+    assert 3.8 < result.outcome.objective < 4.8
+
+
+@pytest.mark.parametrize(
+    ("problem", "files", "split", "size", "message"),
+    [
+        ("tsq", ["x.py"], "train", None, "did you mean tsp"),
+        ("tsp", ["missing.py"], "train", None, "missing.py: No such file"),
+        ("tsp", [], "train", None, "no files"),
+        ("tsp", ["x.py"], "holdout", None, "--split holdout"),
+        ("tsp", ["x.py"], "val", 33, "--size 33"),
+    ],
+)
+def test_bad_input_is_one_line(
+    problem: str, files: list[str], split: str, size: int | None, message: str
+) -> None:
+    """Bad input raises ``ConfigError`` with a single line that names it."""
+    with pytest.raises(ConfigError, match=message) as caught:
+        run_evaluate(problem, files, split, size)
+    assert "\n" not in str(caught.value)
+
+
+def test_not_utf8_is_a_syntax_error(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 make a typed outcome."""
+    path = tmp_path / "latin.py"
+    path.write_bytes(NEAREST.encode() + b"# \xff")
+    (result,) = evaluate_files(registry.load("tsp"), [path])
+    assert result.outcome.status is Status.SYNTAX_ERROR
