@@ -1,0 +1,192 @@
+"""Gaussian noise as a pure function of (seed, parameter name, index).
+
+No state is kept: value ``i`` of the noise of parameter ``name`` under ``seed`` can be computed anywhere,
+in any order, by any number of threads, with the same result to the last bit. That is what lets a
+perturbation be undone, an update be replayed from its seeds, and replicas agree without exchanging weights.
+
+Bits come from Philox4x32 with 7 rounds (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3",
+section 3.3), keyed by a hash of seed and name. Each 16 bits of them select one of 65536 equally likely
+quantiles of the standard normal distribution, scaled to unit variance. The largest value is 4.3 standard
+deviations.
+
+Indices are grouped into tiles of 512 values: value ``r`` of tile ``t`` comes from block ``64 t + r mod 64``
+and 16-bit lane ``r div 64`` of that block. This order lets the compiler use vector instructions.
+"""
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Float32 = NDArray[np.float32]
+
+TILE = 512
+_LANES = 64
+_ROUNDS = 7
+
+
+@cache
+def quantiles() -> Float32:
+    """The 65536 values noise is made of, float32, ascending: mean 0, variance 1, symmetric."""
+    inverse = NormalDist().inv_cdf
+    half = np.array([inverse((i + 0.5) / 65536) for i in range(32768)])
+    values = np.concatenate([half, -half[::-1]])
+    return (values / np.sqrt(np.mean(values**2))).astype(np.float32)
+
+
+def key(seed: int, name: str) -> NDArray[np.uint32]:
+    """Four words that stand for (seed, name): two key words and two counter words of Philox."""
+    digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
+    return np.frombuffer(digest[:16], dtype="<u4").astype(np.uint32)
+
+
+@njit(nogil=True, cache=True)
+def _tile(key: Any, tile: int, table: Any, out: Any) -> None:
+    """Write the 512 values of one tile to ``out``."""
+    words = np.empty((4, _LANES), np.uint32)
+    first = np.uint64(tile) * np.uint64(_LANES)
+    low = np.uint64(0xFFFFFFFF)
+    for b in range(_LANES):
+        block = first + np.uint64(b)
+        c0 = block & low
+        c1 = block >> np.uint64(32)
+        c2 = np.uint64(key[2])
+        c3 = np.uint64(key[3])
+        k0 = np.uint64(key[0])
+        k1 = np.uint64(key[1])
+        for _ in range(_ROUNDS):
+            p0 = np.uint64(0xD2511F53) * c0
+            p1 = np.uint64(0xCD9E8D57) * c2
+            c0 = (p1 >> np.uint64(32)) ^ c1 ^ k0
+            c1 = p1 & low
+            c2 = (p0 >> np.uint64(32)) ^ c3 ^ k1
+            c3 = p0 & low
+            k0 = (k0 + np.uint64(0x9E3779B9)) & low
+            k1 = (k1 + np.uint64(0xBB67AE85)) & low
+        words[0, b] = np.uint32(c0)
+        words[1, b] = np.uint32(c1)
+        words[2, b] = np.uint32(c2)
+        words[3, b] = np.uint32(c3)
+    for w in range(4):
+        at = 2 * w * _LANES
+        for b in range(_LANES):
+            out[at + b] = table[words[w, b] & np.uint32(0xFFFF)]
+        at += _LANES
+        for b in range(_LANES):
+            out[at + b] = table[words[w, b] >> np.uint32(16)]
+
+
+@njit(nogil=True, cache=True)
+def _combine(out: Any, master: Any, start: int, keys: Any, scales: Any, table: Any, measure: bool) -> float:
+    """out = master + sum_j scales[j] * noise_j over indices start, start+1, ...; squared norm of the step
+    if it is to be measured."""
+    count = out.shape[0]
+    noise = np.empty(TILE, np.float32)
+    step = np.empty(TILE, np.float32)
+    squares = 0.0
+    done = 0
+    while done < count:
+        tile = (start + done) // TILE
+        offset = (start + done) - tile * TILE
+        width = min(TILE - offset, count - done)
+        for r in range(TILE):
+            step[r] = np.float32(0.0)
+        for j in range(keys.shape[0]):
+            _tile(keys[j], tile, table, noise)
+            scale = scales[j]
+            for r in range(TILE):
+                step[r] += scale * noise[r]
+        for r in range(width):
+            out[done + r] = master[done + r] + step[offset + r]
+        if measure:
+            for r in range(offset, offset + width):
+                squares += step[r] * step[r]
+        done += width
+    return squares
+
+
+class _Threads:
+    """A few threads that run pieces of one array. They may use every core this process was given,
+    even where the language model's engine has tied its own thread to one of them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+        self._pid = 0
+        self._cores = os.sched_getaffinity(0)
+
+    @property
+    def count(self) -> int:
+        return len(self._cores)
+
+    def run(self, pieces: Sequence[Callable[[], float]]) -> list[float]:
+        if len(pieces) == 1 or self.count == 1:
+            return [piece() for piece in pieces]
+        with self._lock:
+            if self._pool is None or self._pid != os.getpid():
+                self._pid = os.getpid()
+                self._pool = ThreadPoolExecutor(
+                    self.count, "noise", initializer=lambda: os.sched_setaffinity(0, self._cores)
+                )
+        return list(self._pool.map(lambda piece: piece(), pieces))
+
+
+_threads = _Threads()
+_PIECE = 1 << 17
+"""Indices per piece of work. Fixed, so that sums over pieces do not depend on the number of threads."""
+
+
+def combine(
+    out: Float32,
+    master: Float32,
+    seeds: Sequence[int],
+    name: str,
+    scales: Sequence[float],
+    start: int = 0,
+    measure: bool = True,
+) -> float:
+    """``out = master + sum_j scales[j] * noise(seeds[j], name)`` in one pass over memory.
+
+    Args:
+        out: flat float32 array; may be ``master`` itself.
+        master: flat float32 array of the same length: elements ``start`` and following of the parameter.
+        seeds: one seed per direction.
+        name: the parameter's name.
+        scales: one factor per direction, used as float32; terms are added in this order.
+        start: index in the parameter of the first element.
+        measure: whether the norm is wanted.
+
+    Returns:
+        The squared L2 norm of the step; 0 unless ``measure``.
+    """
+    keys = np.array([key(seed, name) for seed in seeds], dtype=np.uint32).reshape(-1, 4)
+    factors = np.array(scales, dtype=np.float32)
+    table = quantiles()
+
+    def piece(low: int) -> Callable[[], float]:
+        high = min(low + _PIECE, len(out))
+        return lambda: float(
+            _combine(out[low:high], master[low:high], start + low, keys, factors, table, measure)
+        )
+
+    return sum(_threads.run([piece(low) for low in range(0, len(out), _PIECE)]))
+
+
+def add_noise(out: Float32, master: Float32, seed: int, name: str, scale: float, start: int = 0) -> None:
+    """``out = master + scale * noise(seed, name)``; see ``combine``."""
+    combine(out, master, (seed,), name, (scale,), start, measure=False)
+
+
+def noise(seed: int, name: str, start: int, count: int) -> Float32:
+    """Values ``start`` to ``start + count - 1`` of the noise of parameter ``name`` under ``seed``."""
+    out = np.zeros(count, dtype=np.float32)
+    add_noise(out, out, seed, name, 1.0, start)
+    return out

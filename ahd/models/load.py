@@ -1,0 +1,35 @@
+"""The model a run asks for. Engines are imported only when they are needed."""
+
+from ahd.config import RunConfig
+from operators.model import Model
+
+
+def load_model(config: RunConfig) -> Model:
+    """Load ``config.model``: ``scripted`` (no engine), the default model, a local folder or a Hugging
+    Face id.
+
+    Raises:
+        ConfigError: no such model, or one that cannot be loaded here.
+    """
+    if config.model == "scripted":
+        from ahd.models.scripted import scripted_tsp
+
+        return scripted_tsp()
+    from ahd.models.live import LiveModel
+
+    return LiveModel(config.model)
+
+
+def model_parameters(name: str) -> int:
+    """Number of weights of ``--model name``, without loading an engine.
+
+    Raises:
+        ConfigError: no such model.
+    """
+    if name == "scripted":
+        from ahd.models.scripted import scripted_tsp
+
+        return scripted_tsp().parameters
+    from ahd.models.live import count_parameters, resolve_model
+
+    return count_parameters(resolve_model(name))

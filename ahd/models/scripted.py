@@ -1,0 +1,118 @@
+"""A model that writes what a function tells it to, with a few real weights: for tests and dry runs."""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ahd.es.noise import Float32, add_noise
+from ahd.models.weights import Masters
+from operators.model import Direction, Model, Reply, Request, UpdateReport
+
+Write = Callable[[Request, Float32], str]
+"""From a request and the weights it is answered with, perturbed or not (64 float32), to the reply."""
+
+_NAME = "script.weight"
+_COUNT = 64
+
+
+class ScriptedModel:
+    """Implements ``operators.model.Model`` without an engine.
+
+    Its 64 weights start at zero and are perturbed and updated with the same noise and the same
+    arithmetic as a live model's, so that replies can depend on them. Replies come in order, at once,
+    and are cut at stop strings; a token is a word.
+    """
+
+    def __init__(self, write: Write, name: str = "scripted") -> None:
+        self._write = write
+        self._name = name
+        self._masters = Masters({_NAME: np.zeros(_COUNT, dtype=np.float32)})
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def parameters(self) -> int:
+        return self._masters.count
+
+    @property
+    def weights(self) -> Float32:
+        """A copy of the weights."""
+        return self._masters.arrays[_NAME].copy()
+
+    def generate(
+        self, requests: Sequence[Request], directions: Sequence[Direction | None]
+    ) -> Iterator[tuple[int, Reply]]:
+        """See ``operators.model.Model``."""
+        for index, (request, direction) in enumerate(zip(requests, directions, strict=True)):
+            started = time.perf_counter()
+            weights = self.weights
+            if direction is not None:
+                add_noise(weights, weights, direction.seed, _NAME, direction.sigma)
+            moved = time.perf_counter()
+            text = self._write(request, weights)
+            for stop in request.stop:
+                text = text.partition(stop)[0]
+            yield (
+                index,
+                Reply(
+                    text=text,
+                    prompt_tokens=len((request.prompt + " " + request.prefill).split()),
+                    completion_tokens=len(text.split()),
+                    seconds=time.perf_counter() - moved,
+                    perturb_seconds=moved - started,
+                ),
+            )
+
+    def update(self, seeds: Sequence[int], weights: Sequence[float], alpha: float) -> UpdateReport:
+        """See ``operators.model.Model``."""
+        started = time.perf_counter()
+        norm, moved = self._masters.update(
+            seeds, weights, alpha, lambda before, after: int(np.count_nonzero(before != after))
+        )
+        return UpdateReport(norm, self._masters.hash(), moved, time.perf_counter() - started)
+
+    def weights_hash(self) -> str:
+        return self._masters.hash()
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+_FEATURE = "to_current"
+_GOOD = (
+    "",
+    " * {a} - {b} * to_destination",
+    " - {a} * to_destination + {b} * mean_distance",
+    " - {b} * mean_distance",
+    " * (1 + {a} * to_destination)",
+    " ** 0.5 - {a} * np.sqrt(to_destination)",
+)
+_BAD = (
+    " / unknown_name",
+    "[:, 0]",
+    ".sum()",
+    " +",
+    " - ({a} * to_destination",
+    " * np.nan",
+)
+
+
+def _tsp_completion(request: Request, weights: Float32) -> str:
+    """Goes on after the skeleton's first feature, as the seed and the weights (where they have moved)
+    choose."""
+    start = "" if request.prefill.endswith(_FEATURE) else f" {_FEATURE}"
+    if request.temperature == 0:
+        return start + _GOOD[1].format(a=1, b=0.5)
+    draw = random.Random(f"{request.seed} {float(weights.sum()):.6g}")
+    form = draw.choice(_GOOD if draw.random() < 0.6 else _BAD)
+    return start + form.format(a=f"{draw.uniform(0.1, 1.2):.3f}", b=f"{draw.uniform(0.05, 0.9):.3f}")
+
+
+def scripted_tsp() -> Model:
+    """A scripted model that completes the skeleton of ``tsp``: about 60% of its replies run, the others
+    fail in various ways. The user's ``--model scripted``; no engine is loaded."""
+    return ScriptedModel(_tsp_completion)

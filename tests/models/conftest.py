@@ -1,0 +1,20 @@
+"""One live engine for all tests of the session."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def live() -> Iterator[Any]:
+    """The default model on a live engine; tests that use it leave its weights as they found them, unless
+    they say otherwise."""
+    from ahd.models import runtime
+
+    runtime.set_environment()
+    from ahd.models.live import LiveModel
+
+    model = LiveModel(max_length=1024)
+    yield model
+    model.close()
