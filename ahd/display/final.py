@@ -1,0 +1,95 @@
+"""The figures of the closing screen, the same for every display."""
+
+from dataclasses import dataclass
+
+from ahd.display.progress import Progress
+from ahd.display.text import clean, duration, percent, rate, signed_percent
+from ahd.events import Finished
+
+
+@dataclass(frozen=True)
+class Row:
+    """``label`` and ``value`` of one line; ``value`` is bold, ``rest`` explains it."""
+
+    label: str
+    value: str
+    rest: str = ""
+
+
+def final_rows(progress: Progress, now: float) -> list[Row]:
+    """The closing figures of a finished run. The store's summary counts before the display's own."""
+    finished, started = progress.finished, progress.started
+    if finished is None:
+        raise ValueError("the run has not finished")
+    resume = Row("go on", f"ahd resume {clean(str(finished.folder))}")
+    if started is None:
+        return [resume]
+    told = finished.summary
+
+    def figure(key: str, own: float | None) -> float | None:
+        value = told.get(key)
+        return own if isinstance(value, str) or value is None else float(value)
+
+    rows = [_best(progress, finished), *_lead(progress), _test(progress, finished)]
+    start = f"and {progress.init_spent} for the initial population" if progress.init_spent else ""
+    rows.append(Row("proposals", f"{progress.spent} of {progress.budget}", start))
+    valid = figure("validity", progress.validity)
+    if valid is not None:
+        duplicates = figure("duplicates", progress.duplicates) or 0
+        rows.append(Row("valid", percent(valid), f"of the proposals; {duplicates:.0f} duplicates"))
+    rows.append(_updates(progress))
+    wall = figure("wall_seconds", progress.elapsed(now)) or 0.0
+    es = progress.es_seconds
+    split = "  ".join(f"{name} {percent(share)}" for name, share in progress.split.items())
+    rows += [
+        Row("wall time", duration(wall)),
+        Row(
+            "speed",
+            f"{rate(figure('tokens_per_second', _ratio(progress.tokens, progress.model_seconds)))} tokens/s",
+            f"{rate(_ratio(progress.evaluations, progress.evaluation_seconds))} evaluations/s",
+        ),
+        Row("time", split, f"ES work {es:.1f} s, {percent(es / wall if wall else 0.0)} of wall time"),
+    ]
+    if progress.best is not None:
+        rows.append(Row("heuristic", clean(str(finished.folder / "best.py"))))
+    if finished.status != "done":
+        rows.append(resume)
+    return rows
+
+
+def _ratio(amount: float, seconds: float) -> float | None:
+    return amount / seconds if seconds > 0 else None
+
+
+def _best(progress: Progress, finished: Finished) -> Row:
+    rest = ""
+    if finished.gap is not None and progress.started and progress.started.reference is not None:
+        source, value = clean(progress.started.reference_source), progress.number(progress.started.reference)
+        rest = f"{signed_percent(finished.gap)} from the reference {value} ({source})"
+    return Row("best, train", progress.number(finished.best), rest)
+
+
+def _lead(progress: Progress) -> list[Row]:
+    if progress.rival is None or progress.gain is None:
+        return []
+    name, value = progress.rival
+    side = "better" if progress.gain >= 0 else "worse"
+    amount = percent(abs(progress.gain), 2)
+    return [Row("", f"{amount} {side}", f"than {clean(name)} ({progress.number(value)})")]
+
+
+def _test(progress: Progress, finished: Finished) -> Row:
+    what = f"on {clean(finished.test_what)}" if finished.test_what else ""
+    if finished.test is None:
+        return Row("best, test", "not measured", clean(finished.test_detail) or finished.status)
+    gap = f"{signed_percent(finished.test_gap)} from the reference, " if finished.test_gap is not None else ""
+    return Row("best, test", progress.number(finished.test), gap + what)
+
+
+def _updates(progress: Progress) -> Row:
+    done, planned = len(progress.updates), progress.started.updates_planned if progress.started else 0
+    if not planned and not done:
+        return Row("ES updates", "0", "the weights stayed as they were")
+    last = progress.updates[-1] if progress.updates else None
+    rest = f"weights {last.weights_hash[:12]}" if last else ""
+    return Row("ES updates", f"{done} of {planned}", rest)

@@ -1,0 +1,354 @@
+"""``ahd show`` and ``ahd best``: a stored run read back, without the engine."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ahd.config import ConfigError
+from ahd.display.jsonl import as_json as plain_json
+from ahd.display.replay import stored_start, survivors
+from ahd.display.text import clean, clean_block, duration, gap_to, percent, rate, signed_percent, snippet
+from ahd.events import Member, Started
+from ahd.store import Proposal, Store, UpdateRow
+
+REASONS = 3
+"""Most frequent reasons named for each outcome."""
+UPDATES_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder as read."""
+
+    folder: Path
+    status: str
+    weights_hash: str
+    started: Started
+    rows: Sequence[Proposal]
+    updates: Sequence[UpdateRow]
+    finished: dict[str, Any] | None
+    schedule: str
+    wall_seconds: float
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        return survivors(self.started, self.rows)
+
+    def gap(self, objective: float | None) -> float | None:
+        return gap_to(objective, self.started.reference)
+
+    def number(self, objective: float | None) -> str:
+        return "-" if objective is None else f"{objective:.{self.started.decimals}f}"
+
+
+def read(folder: Path) -> Run:
+    """Read a run folder.
+
+    Raises:
+        ConfigError: if it is not a run folder, cannot be read, or the run stopped before it began.
+    """
+    store = Store.open(folder)
+    try:
+        updates = store.updates()
+        finished = store.meta("finished")
+        return Run(
+            folder,
+            store.meta("status") or "unknown",
+            updates[-1].weights_hash if updates else store.meta("base_hash") or "",
+            stored_start(store),
+            store.proposals(),
+            updates,
+            json.loads(finished) if finished else None,
+            store.meta("schedule") or "",
+            store.wall_seconds(),
+        )
+    finally:
+        store.close()
+
+
+def show(run: Path, as_json: bool) -> None:
+    """Print a summary of the run folder ``run``: tables, or one JSON object.
+
+    Raises:
+        ConfigError: see ``read``.
+    """
+    data = read(run)
+    facts = summary(data)
+    if as_json:
+        print(json.dumps(plain_json(facts), indent=2, allow_nan=False))
+    else:
+        _print(data, facts)
+
+
+def best(run: Path, as_json: bool) -> None:
+    """Print the code of the best heuristic of the run folder ``run``, headed by its objective.
+
+    Raises:
+        ConfigError: see ``read``; also if there is no valid heuristic yet.
+    """
+    data = read(run)
+    if not data.members:
+        raise ConfigError(f"{run} has no valid heuristic yet: go on with `ahd resume {run}`")
+    top = data.members[0]
+    row = next((row for row in data.rows if row.id == top.proposal), None)
+    code = row.code if row else _best_file(run)
+    gap = data.gap(top.objective)
+    if as_json:
+        facts = {
+            "problem": data.started.config.problem,
+            "objective": top.objective,
+            "gap": gap,
+            "proposal": top.proposal,
+            "operator": top.operator,
+            "parents": row.parents if row else [],
+            "thought": row.thought if row else "",
+            "code": code,
+        }
+        print(json.dumps(plain_json(facts), indent=2, allow_nan=False))
+        return
+    told = (
+        f", {signed_percent(gap)} from the reference {data.number(data.started.reference)}"
+        if gap is not None
+        else ""
+    )
+    origin = f"proposal {top.proposal} by {top.operator}" if row else f"the known heuristic {top.operator}"
+    head = clean(f"{data.started.config.problem}: objective {data.number(top.objective)}{told}; {origin}")
+    text = f"# {head}\n{clean_block(code).rstrip()}\n"
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _best_file(run: Path) -> str:
+    try:
+        return (run / "best.py").read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"{run / 'best.py'} cannot be read ({error.strerror}): `ahd resume {run}` writes it again"
+        ) from None
+
+
+def summary(run: Run) -> dict[str, Any]:
+    """The facts that ``ahd show --json`` prints, as plain values."""
+    rows, updates, started = run.rows, run.updates, run.started
+    searched = sum(row.phase == "search" for row in rows)
+    model, evaluation = sum(row.model_seconds for row in rows), sum(row.evaluation_seconds for row in rows)
+    es = sum(row.es_seconds for row in rows) + sum(update.seconds for update in updates)
+    work, tokens = model + evaluation + es, sum(row.completion_tokens for row in rows)
+    top = run.members[0] if run.members else None
+    return {
+        "folder": str(run.folder),
+        "status": run.status,
+        "config": plain_json(started.config),
+        "model": started.model,
+        "parameters": started.parameters,
+        "style": started.style,
+        "schedule": run.schedule or started.schedule,
+        "spent": searched,
+        "budget": started.config.budget,
+        "init_spent": len(rows) - searched,
+        "reference": started.reference,
+        "reference_source": started.reference_source,
+        "known": started.known,
+        "best": {
+            "objective": top.objective if top else None,
+            "gap": run.gap(top.objective) if top else None,
+            "proposal": top.proposal if top else None,
+            "operator": top.operator if top else None,
+        },
+        "test": {key: run.finished.get(key) for key in ("test", "test_gap", "test_what", "test_detail")}
+        if run.finished
+        else None,
+        "population": [plain_json(member) | {"gap": run.gap(member.objective)} for member in run.members],
+        "operators": _operators(rows),
+        "outcomes": _outcomes(rows),
+        "updates": [_update(update) for update in updates],
+        "updates_planned": started.updates_planned,
+        "weights_hash": run.weights_hash,
+        "wall_seconds": run.wall_seconds,
+        "completion_tokens": tokens,
+        "tokens_per_second": tokens / model if model else None,
+        "seconds": {"model": model, "es": es, "evaluation": evaluation},
+        "shares": {
+            name: seconds / work if work else 0.0
+            for name, seconds in (("model", model), ("es", es), ("evaluation", evaluation))
+        },
+        "es_share_of_wall": es / run.wall_seconds if run.wall_seconds else 0.0,
+    }
+
+
+def _operators(rows: Sequence[Proposal]) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    lowest: float | None = None
+    for row in rows:
+        tally = found.setdefault(
+            row.operator, dict.fromkeys(("proposals", "valid", "duplicates", "better"), 0)
+        )
+        tally["proposals"] += 1
+        tally["valid"] += row.objective is not None
+        tally["duplicates"] += row.duplicate_of is not None
+        if row.objective is not None and (lowest is None or row.objective < lowest):
+            lowest = row.objective
+            tally["better"] += 1
+    for tally in found.values():
+        tally["validity"] = tally["valid"] / tally["proposals"]
+    return found
+
+
+def _outcomes(rows: Sequence[Proposal]) -> list[dict[str, Any]]:
+    counts = Counter(row.outcome for row in rows)
+    reasons = {
+        name: Counter(row.detail for row in rows if row.outcome == name and row.detail) for name in counts
+    }
+    return [
+        {
+            "outcome": name,
+            "count": number,
+            "reasons": [
+                {"detail": text, "count": times} for text, times in reasons[name].most_common(REASONS)
+            ],
+        }
+        for name, number in counts.most_common()
+    ]
+
+
+def _update(row: UpdateRow) -> dict[str, Any]:
+    return {
+        "number": row.id,
+        "operator": row.operator,
+        "directions": len(row.seeds),
+        "sigma": row.sigma,
+        "alpha": row.alpha,
+        "reward_mean": fmean(row.rewards),
+        "reward_std": pstdev(row.rewards),
+        "norm": row.norm,
+        "moved": row.moved,
+        "weights_hash": row.weights_hash,
+        "seconds": row.seconds,
+    }
+
+
+def _table(title: str, *columns: str) -> Table:
+    """A table with text columns marked ``<``, one marked ``~`` that takes the room left, else numbers."""
+    table = Table(title=Text(title, style="bold cyan"), title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table.expand = any(name.startswith("~") for name in columns)
+    for name in columns:
+        table.add_column(
+            Text(name.lstrip("<~"), style="grey58"),
+            justify="left" if name[0] in "<~" else "right",
+            ratio=1 if name.startswith("~") else None,
+            overflow="ellipsis",
+            no_wrap=True,
+        )
+    return table
+
+
+def _row(table: Table, *cells: object) -> None:
+    table.add_row(*(Text(clean(str(cell))) for cell in cells))
+
+
+def _print(run: Run, facts: dict[str, Any]) -> None:
+    console = Console(highlight=False)
+    config, started = run.started.config, run.started
+    heads = Table.grid(padding=(0, 2))
+    heads.add_column(style="grey58", no_wrap=True)
+    heads.add_column()
+    test = facts["test"]
+    shares = facts["shares"]
+    for name, value in (
+        ("run", f"{run.folder} ({run.status})"),
+        ("problem", f"{config.problem}, method {config.method}, seed {config.seed}"),
+        ("model", f"{started.model}, {started.parameters:,} weights, {started.style} style"),
+        ("schedule", facts["schedule"]),
+        (
+            "spent",
+            f"{facts['spent']} of {config.budget} proposals, {facts['init_spent']} for the first population",
+        ),
+        ("best, train", _with_gap(run, facts["best"]["objective"], facts["best"]["gap"])),
+        (
+            "best, test",
+            f"{_with_gap(run, test['test'], test['test_gap'])} on {test['test_what']}"
+            if test and test["test"] is not None
+            else "not measured",
+        ),
+        ("reference", f"{run.number(started.reference)} {started.reference_source}".strip()),
+        ("known", ", ".join(f"{name} {run.number(value)}" for name, value in started.known.items()) or "-"),
+        ("speed", f"{rate(facts['tokens_per_second'])} tokens/s, wall time {duration(run.wall_seconds)}"),
+        (
+            "time",
+            f"model {percent(shares['model'])}, ES {percent(shares['es'])}, evaluation "
+            f"{percent(shares['evaluation'])}; ES is {percent(facts['es_share_of_wall'])} of wall time",
+        ),
+        ("updates", f"{len(run.updates)} of {started.updates_planned}"),
+        ("weights", run.weights_hash[:16] or "-"),
+    ):
+        heads.add_row(Text(name), Text(clean(value)))
+    console.print(heads)
+    for table in _tables(run, facts):
+        console.print()
+        console.print(table)
+
+
+def _with_gap(run: Run, objective: float | None, gap: float | None) -> str:
+    return run.number(objective) + (f" ({signed_percent(gap)} from the reference)" if gap is not None else "")
+
+
+def _tables(run: Run, facts: dict[str, Any]) -> list[Table]:
+    population = _table("population", "rank", "objective", "gap", "<by", "#", "~code")
+    for rank, member in enumerate(run.members, 1):
+        gap = signed_percent(run.gap(member.objective))
+        _row(
+            population,
+            rank,
+            run.number(member.objective),
+            gap,
+            member.operator,
+            member.proposal or "known",
+            snippet(member.code),
+        )
+    operators = _table("operators", "<by", "tried", "valid", "validity", "duplicates", "better")
+    for name, tally in facts["operators"].items():
+        _row(
+            operators,
+            name,
+            tally["proposals"],
+            tally["valid"],
+            percent(tally["validity"]),
+            tally["duplicates"],
+            tally["better"],
+        )
+    outcomes = _table("outcomes", "<outcome", "count", "~reasons")
+    for outcome in facts["outcomes"]:
+        reasons = "; ".join(
+            f"{reason['count']} x {clean(reason['detail'], 70)}" for reason in outcome["reasons"]
+        )
+        _row(outcomes, outcome["outcome"], outcome["count"], reasons)
+    updates = _table(
+        "updates", "#", "<by", "seeds", "sigma", "reward", "spread", "norm", "moved", "s", "~weights"
+    )
+    shown = facts["updates"][-UPDATES_SHOWN:]
+    if len(shown) < len(facts["updates"]):
+        _row(updates, "...", *[""] * 9)
+    for update in shown:
+        _row(
+            updates,
+            update["number"],
+            update["operator"],
+            update["directions"],
+            f"{update['sigma']:.2e}",
+            f"{update['reward_mean']:+.4g}",
+            f"{update['reward_std']:.3g}",
+            f"{update['norm']:.3g}",
+            percent(update["moved"]),
+            f"{update['seconds']:.1f}",
+            update["weights_hash"][:12],
+        )
+    return [population, operators, outcomes, *([updates] if shown else [])]
