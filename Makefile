@@ -1,0 +1,65 @@
+# Needs Python 3.11 or later and make; everything else goes into .venv.
+
+VENV ?= .venv
+BUDGET ?= 200
+SEED ?= 1
+
+bin := $(VENV)/bin
+pip := $(bin)/python -m pip --disable-pip-version-check
+install := $(pip) install -qq --no-deps --no-compile
+pytorch_cpu := https://download.pytorch.org/whl/cpu
+torch := $(shell sed -n '/^torch==/p' requirements/cpu.txt)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format clean
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.ready ## Create .venv with the CPU engine and the command ahd
+
+run: $(VENV)/.ready ## Search for a TSP heuristic: BUDGET=200 SEED=1
+	$(bin)/ahd run tsp --budget $(BUDGET) --seed $(SEED)
+
+test: check ## Check lint, format and types, then run every test, the live model's included
+	$(bin)/python -m pytest
+
+check: $(VENV)/.ready-dev ## Check lint, format and types only
+	$(bin)/ruff check .
+	$(bin)/ruff format --check .
+	$(bin)/mypy
+
+format: $(VENV)/.ready-dev ## Sort imports and format the code
+	$(bin)/ruff check --fix --select I .
+	$(bin)/ruff format .
+
+clean: ## Remove .venv and caches, keep results
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(bin)/python:
+	@for python in python3.11 python3.12 python3.13 python3; do \
+		if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then \
+			echo "Creating $(VENV) with $$($$python --version)"; \
+			$$python -m venv $(VENV) && exit 0; \
+			echo "make: $$python cannot create an environment: install its venv package (Debian: $$python-venv)" >&2; \
+			rm -rf $(VENV); exit 1; \
+		fi; \
+	done; \
+	echo "make: no Python 3.11, 3.12 or 3.13 found: install one of them" >&2; exit 1
+
+# torch==...+cpu comes from pip's own configuration where that knows it; only otherwise is PyTorch's
+# index asked, and for this one package. The CUDA build on PyPI has no +cpu and is never taken.
+$(VENV)/.ready: requirements/cpu.txt pyproject.toml | $(bin)/python
+	@echo "Installing the engine and its libraries: about 0.6 GB to fetch, a minute or two on a fast line"
+	@if ! $(pip) install -qq --no-deps --dry-run $(torch) >/dev/null 2>&1; then \
+		$(install) --index-url $(pytorch_cpu) $(torch); \
+	fi
+	@$(install) -r requirements/cpu.txt
+	@$(install) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.ready-dev: requirements/dev.txt $(VENV)/.ready
+	@echo "Installing the test tools"
+	@$(install) -r requirements/dev.txt
+	@touch $@
