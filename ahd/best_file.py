@@ -1,0 +1,43 @@
+"""``best.py``: the best heuristic of a run as a file that a person can read and run."""
+
+import os
+from pathlib import Path
+
+from ahd.config import RunConfig
+from ahd.population import Individual
+from problems.problem import Problem
+
+FILE = "best.py"
+
+
+def render(problem: Problem, config: RunConfig, best: Individual) -> str:
+    """Source of ``best.py``: a header saying how it was found, the heuristic, and a way to score it."""
+    if best.proposal is None:
+        origin = f"the known heuristic {best.operator}: no valid proposal was better"
+    else:
+        origin = f"proposal {best.proposal}, written by operator {best.operator}"
+    size = problem.sizes["train"][0]
+    return f'''\
+# Heuristic for {problem.name} ({problem.title}).
+# Found by: ahd run {problem.name} --method {config.method.value} --budget {config.budget} --seed {config.seed}
+# Origin: {origin}.
+# Objective on the training instances of size {size}: {best.objective:.{problem.decimals}f} (smaller is better).
+# Score it again: ahd evaluate {problem.name} best.py --split train
+
+{best.code.strip()}
+
+
+if __name__ == "__main__":
+    from ahd.evaluate import run_evaluate
+
+    raise SystemExit(run_evaluate("{problem.name}", [__file__], problem_path={config.problem_path or None!r}))
+'''
+
+
+def write_best(folder: Path, problem: Problem, config: RunConfig, best: Individual) -> Path:
+    """Replace ``best.py`` in the run folder, all or nothing."""
+    path = folder / FILE
+    draft = folder / (FILE + ".new")
+    draft.write_text(render(problem, config, best), encoding="utf-8", errors="replace")
+    os.replace(draft, path)
+    return path

@@ -1,0 +1,285 @@
+"""The ``ahd`` command. Imports stay inside the commands so that each starts as fast as it can."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ahd import __version__
+from ahd.config import ConfigError, Method, RunConfig, Style
+
+app = typer.Typer(
+    name="ahd",
+    help="Design heuristics with a language model that learns while it searches.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class DisplayChoice(StrEnum):
+    """Back ends of the display."""
+
+    AUTO = "auto"
+    RICH = "rich"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+ProblemPath = Annotated[
+    str, typer.Option("--problem-path", metavar="FILE", help="A problem module of your own, as one Python file.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Display = Annotated[
+    DisplayChoice,
+    typer.Option("--display", help="auto: dashboard in a terminal, plain lines elsewhere; json: one event a line."),
+]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, e.g. results/tsp-esopt-20260101-120000.")]
+
+_DEFAULTS = RunConfig(problem="")
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"ahd {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Design heuristics with a language model that learns while it searches.
+
+    Start with `ahd run tsp --budget 200`; `ahd doctor` checks the machine.
+    """
+
+
+@app.command()
+def run(
+    problem: Annotated[str, typer.Argument(help="Name of a problem; `ahd problems` lists them.")],
+    budget: Annotated[int, typer.Option(help="Operator proposals to spend (1000 and 2000: the paper's schedules).")] = (
+        _DEFAULTS.budget
+    ),
+    method: Annotated[
+        Method, typer.Option(help="esopt learns; eoh is frozen; noise perturbs only; sample and sample-esopt: i1 only.")
+    ] = _DEFAULTS.method,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = _DEFAULTS.seed,
+    model: Annotated[
+        str, typer.Option(help="smollm2-135m (ships with ahd), a local folder, a Hugging Face id, or scripted (a test double).")
+    ] = _DEFAULTS.model,
+    style: Annotated[
+        Style, typer.Option(help="skeleton: the model completes a skeleton; free: it writes the whole function; auto: by model size.")
+    ] = _DEFAULTS.style,
+    out: Annotated[Path | None, typer.Option(help="Run folder (default: results/<problem>-<method>-<time>).")] = None,
+    display: Display = DisplayChoice.AUTO,
+    problem_path: ProblemPath = "",
+    population: Annotated[int, typer.Option(help="Heuristics that survive a batch.")] = _DEFAULTS.population,
+    parents: Annotated[int, typer.Option(help="Parents shown by e1 and e2.")] = _DEFAULTS.parents,
+    sigma: Annotated[float, typer.Option(help="Perturbation scale at the start; decays by a cosine.")] = _DEFAULTS.sigma,
+    alpha: Annotated[float, typer.Option(help="Step size of the weight updates.")] = _DEFAULTS.alpha,
+    temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = _DEFAULTS.temperature,
+    top_p: Annotated[float, typer.Option(help="Nucleus sampling.")] = _DEFAULTS.top_p,
+    max_tokens: Annotated[int, typer.Option(help="Most new tokens a reply (0: 768 free, the skeleton's own otherwise).")] = (
+        _DEFAULTS.max_tokens
+    ),
+    timeout: Annotated[float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")] = (
+        _DEFAULTS.timeout
+    ),
+    memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = _DEFAULTS.memory_mb,
+    workers: Annotated[int, typer.Option(help="Processes that evaluate candidates.")] = _DEFAULTS.workers,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print one prompt per operator and stop; loads no model.")] = False,
+) -> None:
+    """Search for a heuristic.
+
+    \b
+    Examples:
+      ahd run tsp --budget 200
+      ahd run knapsack --budget 1000 --method eoh --seed 3 --display plain
+      ahd run mine --problem-path mine.py --dry-run
+    """
+    config = RunConfig(
+        problem=problem,
+        method=method,
+        budget=budget,
+        seed=seed,
+        model=model,
+        style=style,
+        population=population,
+        parents=parents,
+        sigma=sigma,
+        alpha=alpha,
+        temperature=temperature,
+        top_p=top_p,
+        max_tokens=max_tokens,
+        timeout=timeout,
+        memory_mb=memory_mb,
+        workers=workers,
+        problem_path=str(Path(problem_path).absolute()) if problem_path else "",
+    )
+    if dry_run:
+        from ahd.dry_run import print_prompts
+
+        print_prompts(config)
+        return
+    _check_problem(config)
+    _prepare_engine(config)
+    from ahd import run as runs
+    from ahd.display.choose import choose
+
+    _exit(runs.start(config, out, choose(display.value)))
+
+
+@app.command()
+def resume(folder: RunFolder, display: Display = DisplayChoice.AUTO) -> None:
+    """Go on with a run that was stopped or killed, up to the same budget.
+
+    \b
+    Example:
+      ahd resume results/tsp-esopt-20260101-120000
+    """
+    from ahd.store import Store
+
+    store = Store.open(folder)
+    config = store.config
+    store.close()
+    _check_problem(config)
+    _prepare_engine(config)
+    from ahd import run as runs
+    from ahd.display.choose import choose
+
+    _exit(runs.resume(folder, choose(display.value)))
+
+
+@app.command()
+def show(folder: RunFolder, as_json: Json = False) -> None:
+    """Summarise a run: spend, best heuristic, population, outcomes, updates.
+
+    \b
+    Example:
+      ahd show results/tsp-esopt-20260101-120000 --json
+    """
+    from ahd.show import show as show_run
+
+    show_run(folder, as_json)
+
+
+@app.command()
+def best(folder: RunFolder, as_json: Json = False) -> None:
+    """Print the best heuristic of a run.
+
+    \b
+    Example:
+      ahd best results/tsp-esopt-20260101-120000 > my_heuristic.py
+    """
+    from ahd.show import best as show_best
+
+    show_best(folder, as_json)
+
+
+@app.command()
+def evaluate(
+    problem: Annotated[str, typer.Argument(help="Name of a problem.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE.py...", help="Heuristics, one a file.")],
+    split: Annotated[str, typer.Option(help="train, val or test.")] = "train",
+    size: Annotated[int | None, typer.Option(help="Instance size (default: the split's first).")] = None,
+    as_json: Json = False,
+    problem_path: ProblemPath = "",
+    timeout: Annotated[float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")] = 0.0,
+    memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = _DEFAULTS.memory_mb,
+) -> None:
+    """Score heuristics from files in the sandbox; needs no model. Exit code 1 if one fails.
+
+    \b
+    Examples:
+      ahd evaluate tsp best.py
+      ahd evaluate knapsack a.py b.py --split test --size 200 --json
+    """
+    from ahd.evaluate import run_evaluate
+
+    code = run_evaluate(
+        problem,
+        files,
+        split=split,
+        size=size,
+        as_json=as_json,
+        problem_path=problem_path or None,
+        timeout=timeout or None,
+        memory_mb=memory_mb,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def problems(as_json: Json = False, problem_path: ProblemPath = "") -> None:
+    """List the problems, their sizes and references.
+
+    \b
+    Example:
+      ahd problems --problem-path mine.py
+    """
+    from ahd.problem_list import print_problems
+
+    print_problems(as_json, problem_path or None)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Check the machine: engine, model, processor, preload, sandbox; each finding with its mend.
+
+    \b
+    Example:
+      ahd doctor
+    """
+    from ahd.doctor import doctor as run_doctor
+
+    raise typer.Exit(run_doctor(as_json))
+
+
+def _check_problem(config: RunConfig) -> None:
+    """Find the problem before anything slow starts."""
+    from problems.registry import load
+
+    load(config.problem, config.problem_path or None)
+
+
+def _prepare_engine(config: RunConfig) -> None:
+    """Re-execute once with the engine's environment, unless the model needs none."""
+    if config.model == "scripted":
+        return
+    from ahd.models.runtime import reexec_with_preload
+
+    reexec_with_preload()
+
+
+def _exit(status: str) -> None:
+    raise typer.Exit(0 if status == "done" else 130)
+
+
+def main() -> None:
+    """Run the command; every expected error is one line on standard error and exit code 2."""
+    from evaluators.sandbox import SandboxError
+    from evaluators.task import BrokenProblemFile
+    from problems.registry import UnknownProblem
+
+    try:
+        code = app(standalone_mode=False)
+    except (ConfigError, UnknownProblem, BrokenProblemFile, SandboxError) as error:
+        _fail(str(error))
+    except typer.TyperException as error:
+        _fail(f"{error.format_message().rstrip('.')}; see `ahd --help` or `ahd COMMAND --help`")
+    except typer.Abort:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    print(f"ahd: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,38 @@
+"""``ahd run --dry-run``: what the model would be asked, one prompt per operator."""
+
+from ahd.config import RunConfig, Style
+from ahd.models.load import model_parameters
+from ahd.population import Individual
+from ahd.schedule import plan
+from ahd.style import resolve_style
+from evaluators.sandbox import Sandbox
+from operators.parsing import completion_in
+from operators.registry import OPERATORS
+from problems.registry import load
+
+
+def print_prompts(config: RunConfig) -> None:
+    """Print the schedule and one prompt per operator, the problem's known heuristics as parents.
+
+    Raises:
+        ConfigError: if the model cannot be found.
+        UnknownProblem: if the problem cannot be loaded.
+    """
+    problem = load(config.problem, config.problem_path or None)
+    parameters = model_parameters(config.model) if config.style is Style.AUTO else 0
+    style = resolve_style(config.style, parameters)
+    with Sandbox(problem, memory_mb=config.memory_mb, time_limit=config.timeout or None) as sandbox:
+        futures = {name: sandbox.submit(code) for name, code in problem.heuristics.items()}
+        known = [
+            Individual(objective, code, completion_in(code, problem), "", None, name)
+            for name, code in problem.heuristics.items()
+            if (objective := futures[name].result().objective) is not None
+        ]
+    print(f"schedule: {plan(config.method, config.budget).description}")
+    print(f"style: {style.value}")
+    for name, operator in OPERATORS.items():
+        wanted = config.parents if operator.parents is None else operator.parents
+        prompt = operator.prompt(problem, sorted(known, key=lambda each: each.objective)[:wanted], style.value)
+        print(f"\n===== {name}: message =====\n{prompt.text}")
+        if prompt.prefill:
+            print(f"----- {name}: the reply is made to start with -----\n{prompt.prefill}")

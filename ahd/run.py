@@ -1,0 +1,221 @@
+"""From a configuration or a run folder to a finished run: puts the parts together and takes them down."""
+
+import json
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ahd.config import RunConfig, Style
+from ahd.events import Display, Finished, Loading, Started
+from ahd.models.load import load_model
+from ahd.style import resolve_style
+from ahd.population import Individual
+from ahd.schedule import Schedule, plan
+from ahd.search import Search
+from ahd.store import Store
+from evaluators.outcome import Outcome
+from evaluators.sandbox import Sandbox
+from operators.model import Model
+from problems.problem import Problem
+from problems.registry import load as load_problem
+
+RESULTS = Path("results")
+
+
+def new_folder(config: RunConfig) -> Path:
+    """``results/<problem>-<method>-<time>``, with a counter when that second is taken."""
+    base = RESULTS / f"{config.problem}-{config.method.value}-{time.strftime('%Y%m%d-%H%M%S')}"
+    folder, count = base, 2
+    while folder.exists():
+        folder, count = base.with_name(f"{base.name}-{count}"), count + 1
+    return folder
+
+
+def start(config: RunConfig, folder: Path | None, display: Display) -> str:
+    """Begin a new run and carry it to its end; returns ``done`` or ``interrupted``."""
+    problem = _problem(config)
+    store = Store.create(folder or new_folder(config), config)
+    return _carry_out(config, problem, store, display)
+
+
+def resume(folder: Path, display: Display) -> str:
+    """Go on with a run up to the same budget; a finished one only shows its end again."""
+    store = Store.open(folder, write=True)
+    config = store.config
+    return _carry_out(config, _problem(config), store, display)
+
+
+def _problem(config: RunConfig) -> Problem:
+    return load_problem(config.problem, config.problem_path or None)
+
+
+def _carry_out(config: RunConfig, problem: Problem, store: Store, display: Display) -> str:
+    with ExitStack() as stack:
+        stack.enter_context(closing(store))
+        session = stack.enter_context(store.session())
+        stack.enter_context(display)
+        stack.enter_context(_interruptible())
+        try:
+            sandbox = stack.enter_context(
+                Sandbox(
+                    problem,
+                    workers=config.workers,
+                    memory_mb=config.memory_mb,
+                    time_limit=config.timeout or None,
+                )
+            )
+            model = _load(config, display)
+            stack.enter_context(closing(model))
+            style = resolve_style(config.style, model.parameters)
+            schedule = plan(config.method, config.budget)
+            store.set_meta(
+                model_name=model.name,
+                parameters=str(model.parameters),
+                style=style.value,
+                problem=problem.name,
+                schedule=schedule.description,
+            )
+            _announce(config, problem, style, schedule, model, sandbox, store, display)
+            search = Search(config, style, problem, schedule, model, sandbox, store, display)
+            best = search.run()
+            finished = _conclude(problem, store, best, "done", lambda: _test(problem, sandbox, best))
+            session.status = "done"
+        except KeyboardInterrupt:
+            finished = _conclude(problem, store, None, "interrupted", None)
+        store.set_meta(finished=json.dumps(asdict(finished), default=str))
+        display.show(finished)
+    return finished.status
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP stop the run the way Ctrl-C does."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _load(config: RunConfig, display: Display) -> Model:
+    began = time.monotonic()
+    what = f"loading {config.model}"
+    display.show(Loading(what))
+    model = load_model(config)
+    display.show(Loading(f"loading {model.name}", time.monotonic() - began))
+    return model
+
+
+def _announce(
+    config: RunConfig,
+    problem: Problem,
+    style: Style,
+    schedule: Schedule,
+    model: Model,
+    sandbox: Sandbox,
+    store: Store,
+    display: Display,
+) -> None:
+    futures = {name: sandbox.submit(code) for name, code in problem.heuristics.items()}
+    outcomes = {name: future.result() for name, future in futures.items()}
+    known = {name: outcome.objective for name, outcome in outcomes.items() if outcome.objective is not None}
+    reference = problem.reference("train", problem.sizes["train"][0])
+    started = Started(
+        config=config,
+        folder=store.folder,
+        model=model.name,
+        parameters=model.parameters,
+        style=style.value,
+        schedule=schedule.description,
+        updates_planned=schedule.updates if config.method.learns else 0,
+        reference=reference.value if reference else None,
+        reference_source=reference.source if reference else "",
+        decimals=problem.decimals,
+        known=known,
+        spent=sum(row.phase == "search" for row in store.proposals()),
+    )
+    store.set_meta(started_event=json.dumps(asdict(started), default=str))
+    display.show(started)
+
+
+def _test(problem: Problem, sandbox: Sandbox, best: Individual) -> Outcome:
+    return sandbox.submit(best.code, "test", _test_size(problem)).result()
+
+
+def _test_size(problem: Problem) -> int:
+    """The test size that matches training where there is one."""
+    trained = problem.sizes["train"][0]
+    return trained if trained in problem.sizes["test"] else problem.sizes["test"][0]
+
+
+def _conclude(
+    problem: Problem, store: Store, best: Individual | None, status: str, test: Callable[[], Outcome] | None
+) -> Finished:
+    outcome = test() if test else None
+    objective = best.objective if best else _best_stored(store)
+    size = _test_size(problem)
+    return Finished(
+        status=status,
+        folder=store.folder,
+        best=objective,
+        gap=gap(problem, "train", problem.sizes["train"][0], objective),
+        test=outcome.objective if outcome else None,
+        test_gap=gap(problem, "test", size, outcome.objective if outcome else None),
+        test_what=f"{len(problem.instances('test', size))} instances of size {size}",
+        test_detail=f"{outcome.status.value}: {outcome.detail}" if outcome and not outcome.ok else "",
+        summary=summarise(store),
+    )
+
+
+def _best_stored(store: Store) -> float | None:
+    return min((row.objective for row in store.proposals() if row.objective is not None), default=None)
+
+
+def gap(problem: Problem, split: str, size: int, objective: float | None) -> float | None:
+    """``(objective - reference) / |reference|``, None where either is unknown."""
+    reference = problem.reference(split, size)
+    if objective is None or reference is None:
+        return None
+    return (objective - reference.value) / abs(reference.value)
+
+
+def summarise(store: Store) -> dict[str, Any]:
+    """Spend, validity and time of a run, from its file alone."""
+    rows, updates = store.proposals(), store.updates()
+    searched = [row for row in rows if row.phase == "search"]
+    model = sum(row.model_seconds for row in rows)
+    es = sum(row.es_seconds for row in rows) + sum(update.seconds for update in updates)
+    wall = store.wall_seconds()
+    tokens = sum(row.completion_tokens for row in rows)
+    valid = sum(row.outcome == "ok" for row in searched)
+    outcomes = Counter(row.outcome for row in rows)
+    return {
+        "proposals": len(searched),
+        "init_proposals": len(rows) - len(searched),
+        "valid": valid,
+        "validity": valid / len(searched) if searched else 0.0,
+        "duplicates": sum(row.duplicate_of is not None for row in searched),
+        "updates": len(updates),
+        "prompt_tokens": sum(row.prompt_tokens for row in rows),
+        "completion_tokens": tokens,
+        "tokens_per_second": tokens / model if model else 0.0,
+        "wall_seconds": wall,
+        "model_seconds": model,
+        "es_seconds": es,
+        "evaluation_seconds": sum(row.evaluation_seconds for row in rows),
+        "es_share": es / wall if wall else 0.0,
+        "outcomes": dict(outcomes.most_common()),
+        "weights_hash": updates[-1].weights_hash if updates else store.meta("base_hash") or "",
+    }
+
+

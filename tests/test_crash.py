@@ -1,0 +1,123 @@
+"""Killed at any moment, a run resumes to the result of the uninterrupted one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ahd.store import Proposal, Store
+
+ROOT = Path(__file__).parent.parent
+BUDGET = 120
+
+
+def launch(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ahd", *arguments, "--display", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    return launch(
+        "run", "tsp", "--model", "scripted", "--budget", str(BUDGET), "--seed", "5", "--out", str(folder)
+    )
+
+
+def content(folder: Path) -> tuple[list[Proposal], list[tuple[object, ...]]]:
+    store = Store.open(folder)
+    clockless = {"created": 0.0, "model_seconds": 0.0, "es_seconds": 0.0, "evaluation_seconds": 0.0}
+    rows = [replace(row, **clockless) for row in store.proposals()]  # type: ignore[arg-type]
+    updates = [(u.batch, u.seeds, u.weights, u.rewards, u.weights_hash) for u in store.updates()]
+    store.close()
+    return rows, updates
+
+
+def children(pid: int) -> set[int]:
+    found = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parent = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                continue
+            if parent == pid:
+                found |= {int(entry.name)} | children(int(entry.name))
+    return found
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    process = start(folder)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lines", [3, 30, 75, 130])
+def test_kill_9_and_resume(tmp_path: Path, whole: Path, lines: int) -> None:
+    """kill -9 after some events: nothing is lost or doubled, no process stays, the end is the same."""
+    folder = tmp_path / "run"
+    process = start(folder)
+    assert process.stdout is not None
+    for _ in range(lines):
+        process.stdout.readline()
+    family = children(process.pid)
+    process.kill()
+    process.wait()
+    before = Store.open(folder).proposals()
+    deadline = time.monotonic() + 3
+    while (alive := [pid for pid in family if Path(f"/proc/{pid}").exists()]) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive
+    resumed = launch("resume", str(folder))
+    output, errors = resumed.communicate(timeout=300)
+    assert resumed.returncode == 0, errors
+    rows, updates = content(folder)
+    assert sum(row.phase == "search" for row in rows) == BUDGET
+    assert [row.id for row in before] == [row.id for row in rows[: len(before)]]
+    assert (rows, updates) == content(whole)
+    events = [json.loads(line) for line in output.splitlines()]
+    assert events[-1]["event"] == "finished"
+    assert events[-1]["status"] == "done"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_is_clean_and_says_how_to_resume(tmp_path: Path, whole: Path, number: int) -> None:
+    """Ctrl-C and SIGTERM end with exit code 130 and `ahd resume`; resuming gives the same end."""
+    folder = tmp_path / "run"
+    process = subprocess.Popen(
+        [*(sys.executable, "-m", "ahd", "run", "tsp", "--model", "scripted", "--budget", str(BUDGET))]
+        + ["--seed", "5", "--out", str(folder), "--display", "plain"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        start_new_session=True,
+    )
+    while not (folder / "run.sqlite").exists() or len(Store.open(folder).proposals()) < 40:
+        time.sleep(0.05)
+        assert process.poll() is None
+    os.killpg(process.pid, number)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert f"ahd resume {folder}" in output
+    assert "Traceback" not in errors
+    assert Store.open(folder).meta("status") == "interrupted"
+    resumed = launch("resume", str(folder))
+    _, errors = resumed.communicate(timeout=300)
+    assert resumed.returncode == 0, errors
+    assert content(folder) == content(whole)
