@@ -37,20 +37,20 @@ clean: ## Remove .venv and caches, keep results
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(bin)/python:
+$(VENV)/.created:
 	@for python in python3.11 python3.12 python3.13 python3; do \
 		if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then \
 			echo "Creating $(VENV) with $$($$python --version)"; \
-			$$python -m venv $(VENV) && exit 0; \
+			$$python -m venv $(VENV) && touch $@ && exit 0; \
 			echo "make: $$python cannot create an environment: install its venv package (Debian: $$python-venv)" >&2; \
-			rm -rf $(VENV); exit 1; \
+			exit 1; \
 		fi; \
 	done; \
 	echo "make: no Python 3.11, 3.12 or 3.13 found: install one of them" >&2; exit 1
 
 # torch==...+cpu comes from pip's own configuration where that knows it; only otherwise is PyTorch's
 # index asked, and for this one package. The CUDA build on PyPI has no +cpu and is never taken.
-$(VENV)/.ready: requirements/cpu.txt pyproject.toml | $(bin)/python
+$(VENV)/.ready: requirements/cpu.txt pyproject.toml | $(VENV)/.created
 	@echo "Installing the engine and its libraries: about 0.6 GB to fetch, a minute or two on a fast line"
 	@if ! $(pip) install -qq --no-deps --dry-run $(torch) >/dev/null 2>&1; then \
 		$(install) --index-url $(pytorch_cpu) $(torch); \

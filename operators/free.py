@@ -13,10 +13,8 @@ def render(problem: Problem, parents: Sequence[Parent], ask: str, decimals: int)
     """Task, parents with their objectives, what the operator asks, and the form of the answer."""
     parts = [problem.description.strip()]
     if parents:
-        count = "one heuristic" if len(parents) == 1 else f"{len(parents)} heuristics"
-        parts.append(f"Here is {count} with the objective reached (lower is better).".replace(
-            "Here is", "Here are" if len(parents) > 1 else "Here is"
-        ))
+        those = "This heuristic is" if len(parents) == 1 else f"These {len(parents)} heuristics are"
+        parts.append(f"{those} known, with the objective reached (lower is better).")
     for number, parent in enumerate(parents, start=1):
         idea = f"Idea: {parent.thought}\n" if parent.thought else ""
         parts.append(

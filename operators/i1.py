@@ -7,5 +7,5 @@ operator = PromptOperator(
     parents=0,
     perturbs=False,
     free="Design a new heuristic for this task.",
-    skeleton="a sum of the arrays with weights, such as 0.4 or -0.7, or a product:",
+    skeleton="one number per entry, with weights such as 0.2 or 1.5:",
 )

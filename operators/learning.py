@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from operators.model import Model, UpdateReport
 
 
-def learn(
-    model: Model, seeds: Sequence[int], weights: Sequence[float], alpha: float
-) -> UpdateReport | None:
+def learn(model: Model, seeds: Sequence[int], weights: Sequence[float], alpha: float) -> UpdateReport | None:
     """Move the weights by ``alpha / N * sum_i weights[i] * eps(seeds[i])`` (arXiv 2608.17310).
 
     ``seeds`` are the direction seeds of the batch, ``weights`` its z-scored rewards in the same

@@ -109,7 +109,7 @@ def _without_comments(completion: str, problem: Problem) -> str:
 
 
 def _parse_free(text: str, problem: Problem) -> Parsed:
-    blocks = [match for match in _FENCE.finditer(text)]
+    blocks = list(_FENCE.finditer(text))
     if blocks:
         block = _best_block(blocks, problem.function)
         code, start = block.group(1), block.start()

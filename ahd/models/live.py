@@ -329,8 +329,7 @@ def _load_engine(path: str, dtype: str, max_length: int, max_batch: int) -> Any:
             length = min(max_length, getattr(config, "max_position_embeddings", max_length))
             args: dict[str, Any] = {}
             if current_platform.is_cpu():
-                torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
-                os.environ.pop("VLLM_CPU_KVCACHE_SPACE", None)
+                torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or runtime.engine_threads()))
                 args["kv_cache_memory_bytes"] = _cache_bytes(config, length, dtype)
             return LLMEngine.from_engine_args(
                 EngineArgs(

@@ -205,7 +205,17 @@ CASES = [
         (S.OK,),
     ),
     Case("subprocess", top("import subprocess\nsubprocess.run(['true'])"), (S.RUNTIME_ERROR,)),
-    Case("writes a file", top("open('/tmp/ahd-hostile-test', 'w').write('x' * 99999)"), (S.RUNTIME_ERROR,)),
+    Case(
+        "grows a file",
+        top(
+            """
+            import os, tempfile
+            with tempfile.TemporaryFile(dir='/tmp', buffering=0) as file: file.write(b'x')
+            """
+        ),
+        (S.RUNTIME_ERROR,),
+        "File too large",
+    ),
     Case(
         "lifts its limits",
         top("import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))"),

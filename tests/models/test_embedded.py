@@ -1,5 +1,6 @@
 """The default model is built once, whole, and noticed when damaged."""
 
+import shutil
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
@@ -69,8 +70,13 @@ def test_built_offline_and_rebuilt_when_damaged(monkeypatch: pytest.MonkeyPatch,
     made = (path / "model.safetensors").stat().st_mtime_ns
     assert embedded.ensure() == path
     assert (path / "model.safetensors").stat().st_mtime_ns == made
+    kept = tmp_path / "kept"
+    shutil.copytree(path, kept, ignore=shutil.ignore_patterns(embedded._MANIFEST))
     (path / "tokenizer.json").write_text("{}")
     assert not embedded.is_intact(path)
+    monkeypatch.setattr(
+        embedded, "_build", lambda source, target: shutil.copytree(kept, target, dirs_exist_ok=True)
+    )
     embedded.ensure()
     assert embedded.is_intact(path)
     assert [entry.name for entry in path.parent.iterdir()] == [embedded.NAME]

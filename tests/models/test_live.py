@@ -201,9 +201,9 @@ def test_update_can_be_replayed_from_its_log(live: Any) -> None:
         norm, _ = masters.update(seeds, weights, alpha)
         assert report.weights_hash == masters.hash() == live.weights_hash()
         assert report.norm == pytest.approx(norm)
-        assert 0 <= report.moved < 0.5
+        assert (report.norm > 0) == (0 < report.moved < 0.9)
         assert live.stale_weights() == []
-    assert report.norm == 0
+    assert report.norm == report.moved == 0
     assert live.live_hash() != before
 
 

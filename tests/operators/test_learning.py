@@ -36,7 +36,8 @@ def test_seeds_weights_and_alpha_are_passed_on() -> None:
     """One batch is one update with the numbers as they came."""
     model = Recorder()
     report = learn(model, [3, 4], [1.0, -1.0], 5e-4)
-    assert report is not None and report.norm == 1.0
+    assert report is not None
+    assert report.norm == 1.0
     assert model.updates == [([3, 4], [1.0, -1.0], 5e-4)]
 
 
@@ -56,6 +57,6 @@ def test_nothing_to_learn_leaves_the_model_alone(weights: list[float]) -> None:
 def test_bad_numbers_are_refused(seeds: list[int], weights: list[float], alpha: float) -> None:
     """Unequal lengths and numbers that are not finite never reach the weights."""
     model = Recorder()
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"weights|alpha"):
         learn(model, seeds, weights, alpha)
     assert not model.updates

@@ -31,8 +31,36 @@ def test_arbitrary_text_never_raises(style: str, text: str) -> None:
 @given(
     parts=st.lists(
         st.sampled_from(
-            ["```", "```python\n", "\n", "    ", "return", "def ", FUNCTION, "import", " ", "#", "{", "}", "'''"]
-            + ["(", ")", "lambda:", "to_current", "\\", "\t", "\x00", "\ud800", "0.5", "*", "=", "async ", "\r"]
+            [
+                "```",
+                "```python\n",
+                "\n",
+                "    ",
+                "return",
+                "def ",
+                FUNCTION,
+                "import",
+                " ",
+                "#",
+                "{",
+                "}",
+                "'''",
+            ]
+            + [
+                "(",
+                ")",
+                "lambda:",
+                "to_current",
+                "\\",
+                "\t",
+                "\x00",
+                "\ud800",
+                "0.5",
+                "*",
+                "=",
+                "async ",
+                "\r",
+            ]
         ),
         max_size=40,
     )
@@ -47,7 +75,14 @@ def test_code_like_text_never_raises(parts: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["(" * 100_000, "-" * 200_000 + "1", "1" + "+1" * 100_000, "x = " + "9" * 100_000, "\x00", "[" * 90 + "]" * 90]
+    [
+        "(" * 100_000,
+        "-" * 200_000 + "1",
+        "1" + "+1" * 100_000,
+        "x = " + "9" * 100_000,
+        "\x00",
+        "[" * 90 + "]" * 90,
+    ]
     + ["if x:\n" * 5000, "a\n" * 300_000, "```" * 200_000, "{" * 300_000, "lambda:" * 20_000, "f'{" * 3000],
     ids=range(12),
 )
@@ -78,7 +113,12 @@ def test_parsing_is_idempotent(text: str) -> None:
 @pytest.mark.parametrize(
     "tail",
     ["\n    return score", "\n    return unvisited_nodes[np.argmin(score)]\n\nprint(1)", "\n```\nThis is it."]
-    + ["  # the nearest", "\n    # and so on\n    # for ever", "\n    score = (score", "\nThat is the formula."]
+    + [
+        "  # the nearest",
+        "\n    # and so on\n    # for ever",
+        "\n    score = (score",
+        "\nThat is the formula.",
+    ]
     + ["\n    return score\n    score = 3", "\n\ndef other():\n    pass"],
 )
 def test_what_follows_the_completion_is_dropped(tail: str) -> None:
@@ -103,7 +143,9 @@ def test_unusable_completion_is_kept_for_the_sandbox() -> None:
 def test_known_heuristics_are_instances_of_the_skeleton() -> None:
     """The completion of every known heuristic that fills the skeleton is found; other code has none."""
     assert completion_in(problem.simplest[1], problem)
-    assert completion_in("import numpy as np\n" + FUNCTION + "\n    return unvisited_nodes[0]\n", problem) == ""
+    assert (
+        completion_in("import numpy as np\n" + FUNCTION + "\n    return unvisited_nodes[0]\n", problem) == ""
+    )
 
 
 BODY = FUNCTION + "\n    return unvisited_nodes[0]"

@@ -70,14 +70,20 @@ EXPRESSIONS = st.recursive(
 @settings(max_examples=100, deadline=None)
 def test_the_form_is_python_and_stable(lines: list[tuple[str, str]]) -> None:
     """The form of readable code is readable, unchanged by a second pass and by reformatting."""
-    code = "def f(a):\n" + "".join(f"    {name} = {expression}\n" for name, expression in lines) + "    return a\n"
+    code = (
+        "def f(a):\n"
+        + "".join(f"    {name} = {expression}\n" for name, expression in lines)
+        + "    return a\n"
+    )
     form = normalise(code)
     ast.parse(form)
     assert normalise(form) == form
     assert normalise(code.replace("    ", "\t")) == form
 
 
-@pytest.mark.parametrize("text", ["(" * 50_000, "1" + "+1" * 90_000, "-" * 90_000 + "1", "a" * 300_000, "\x00", "x=" + "9" * 9999])
+@pytest.mark.parametrize(
+    "text", ["(" * 50_000, "1" + "+1" * 90_000, "-" * 90_000 + "1", "a" * 300_000, "\x00", "x=" + "9" * 9999]
+)
 def test_hostile_text_is_survived(text: str) -> None:
     """Deep nesting, huge texts, huge numbers and null bytes fall back to the text."""
     assert normalise(f"  {text}\n") == text
