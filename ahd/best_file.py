@@ -30,7 +30,7 @@ def render(problem: Problem, config: RunConfig, best: Individual) -> str:
 if __name__ == "__main__":
     from ahd.evaluate import run_evaluate
 
-    raise SystemExit(run_evaluate("{problem.name}", [__file__], problem_path={config.problem_path or None!r}))
+    raise SystemExit(run_evaluate("{problem.name}", [__file__], problem_path={config.problem_path!r}))
 '''
 
 

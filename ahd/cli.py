@@ -30,14 +30,19 @@ class DisplayChoice(StrEnum):
 
 
 ProblemPath = Annotated[
-    str, typer.Option("--problem-path", metavar="FILE", help="A problem module of your own, as one Python file.")
+    str,
+    typer.Option("--problem-path", metavar="FILE", help="A problem module of your own, as one Python file."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Display = Annotated[
     DisplayChoice,
-    typer.Option("--display", help="auto: dashboard in a terminal, plain lines elsewhere; json: one event a line."),
+    typer.Option(
+        "--display", help="auto: dashboard in a terminal, plain lines elsewhere; json: one event a line."
+    ),
 ]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, e.g. results/tsp-esopt-20260101-120000.")]
+RunFolder = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run folder, e.g. results/tsp-esopt-20260101-120000.")
+]
 
 _DEFAULTS = RunConfig(problem="")
 
@@ -63,37 +68,56 @@ def _root(
 @app.command()
 def run(
     problem: Annotated[str, typer.Argument(help="Name of a problem; `ahd problems` lists them.")],
-    budget: Annotated[int, typer.Option(help="Operator proposals to spend (1000 and 2000: the paper's schedules).")] = (
-        _DEFAULTS.budget
-    ),
+    budget: Annotated[
+        int, typer.Option(help="Operator proposals to spend (1000 and 2000: the paper's schedules).")
+    ] = (_DEFAULTS.budget),
     method: Annotated[
-        Method, typer.Option(help="esopt learns; eoh is frozen; noise perturbs only; sample and sample-esopt: i1 only.")
+        Method,
+        typer.Option(
+            help="esopt learns; eoh is frozen; noise perturbs only; sample and sample-esopt: i1 only."
+        ),
     ] = _DEFAULTS.method,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = _DEFAULTS.seed,
     model: Annotated[
-        str, typer.Option(help="smollm2-135m (ships with ahd), a local folder, a Hugging Face id, or scripted (a test double).")
+        str,
+        typer.Option(
+            help="smollm2-135m (ships with ahd), a local folder, a Hugging Face id, or scripted (a test double)."
+        ),
     ] = _DEFAULTS.model,
     style: Annotated[
-        Style, typer.Option(help="skeleton: the model completes a skeleton; free: it writes the whole function; auto: by model size.")
+        Style,
+        typer.Option(
+            help="skeleton: the model completes a skeleton; free: it writes the whole function; auto: by model size."
+        ),
     ] = _DEFAULTS.style,
-    out: Annotated[Path | None, typer.Option(help="Run folder (default: results/<problem>-<method>-<time>).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run folder (default: results/<problem>-<method>-<time>).")
+    ] = None,
     display: Display = DisplayChoice.AUTO,
     problem_path: ProblemPath = "",
     population: Annotated[int, typer.Option(help="Heuristics that survive a batch.")] = _DEFAULTS.population,
     parents: Annotated[int, typer.Option(help="Parents shown by e1 and e2.")] = _DEFAULTS.parents,
-    sigma: Annotated[float, typer.Option(help="Perturbation scale at the start; decays by a cosine.")] = _DEFAULTS.sigma,
+    sigma: Annotated[
+        float, typer.Option(help="Perturbation scale at the start; decays by a cosine.")
+    ] = _DEFAULTS.sigma,
     alpha: Annotated[float, typer.Option(help="Step size of the weight updates.")] = _DEFAULTS.alpha,
-    temperature: Annotated[float, typer.Option(help="Sampling temperature.")] = _DEFAULTS.temperature,
-    top_p: Annotated[float, typer.Option(help="Nucleus sampling.")] = _DEFAULTS.top_p,
-    max_tokens: Annotated[int, typer.Option(help="Most new tokens a reply (0: 768 free, the skeleton's own otherwise).")] = (
-        _DEFAULTS.max_tokens
-    ),
-    timeout: Annotated[float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")] = (
-        _DEFAULTS.timeout
-    ),
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling temperature (default: 0.8 skeleton, 1.0 free).")
+    ] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Nucleus sampling (default: 0.95 skeleton, 0.98 free).")
+    ] = None,
+    max_tokens: Annotated[
+        int, typer.Option(help="Most new tokens a reply (0: 768 free, the skeleton's own otherwise).")
+    ] = (_DEFAULTS.max_tokens),
+    timeout: Annotated[
+        float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
+    ] = (_DEFAULTS.timeout),
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = _DEFAULTS.memory_mb,
     workers: Annotated[int, typer.Option(help="Processes that evaluate candidates.")] = _DEFAULTS.workers,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print one prompt per operator and stop; loads no model.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print one prompt per operator and stop; loads no model.")
+    ] = False,
 ) -> None:
     """Search for a heuristic.
 
@@ -190,7 +214,9 @@ def evaluate(
     size: Annotated[int | None, typer.Option(help="Instance size (default: the split's first).")] = None,
     as_json: Json = False,
     problem_path: ProblemPath = "",
-    timeout: Annotated[float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")] = 0.0,
+    timeout: Annotated[
+        float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
+    ] = 0.0,
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = _DEFAULTS.memory_mb,
 ) -> None:
     """Score heuristics from files in the sandbox; needs no model. Exit code 1 if one fails.
@@ -208,8 +234,8 @@ def evaluate(
         split=split,
         size=size,
         as_json=as_json,
-        problem_path=problem_path or None,
-        timeout=timeout or None,
+        problem_path=problem_path,
+        timeout=timeout,
         memory_mb=memory_mb,
     )
     raise typer.Exit(code)

@@ -51,7 +51,8 @@ class RunConfig:
     ``budget`` counts operator proposals; ``init_share`` bounds the proposals of the initial
     population as a share of it. ``sigma`` and ``alpha`` are the perturbation scale at the start and
     the step size (arXiv 2608.17310; see ``ahd.es``). ``timeout`` is CPU seconds per candidate on the
-    training instances (0: the problem's own limit). ``max_tokens`` 0: chosen by style.
+    training instances (0: the problem's own limit). ``temperature`` and ``top_p`` None and
+    ``max_tokens`` 0: chosen by style.
     """
 
     problem: str
@@ -64,8 +65,8 @@ class RunConfig:
     parents: int = 2
     sigma: float = 1e-3
     alpha: float = 5e-4
-    temperature: float = 1.0
-    top_p: float = 0.98
+    temperature: float | None = None
+    top_p: float | None = None
     max_tokens: int = 0
     init_share: float = 0.2
     timeout: float = 0.0
@@ -95,7 +96,7 @@ class RunConfig:
             ("seed", 0, 2**32 - 1),
         ):
             value = getattr(self, name)
-            if not low <= value <= high:
+            if value is not None and not low <= value <= high:
                 option = "--" + name.replace("_", "-")
                 raise ConfigError(f"{option} {value}: needs a value from {low:g} to {high:g}")
 

@@ -32,7 +32,9 @@ def print_prompts(config: RunConfig) -> None:
     print(f"style: {style.value}")
     for name, operator in OPERATORS.items():
         wanted = config.parents if operator.parents is None else operator.parents
-        prompt = operator.prompt(problem, sorted(known, key=lambda each: each.objective)[:wanted], style.value)
+        prompt = operator.prompt(
+            problem, sorted(known, key=lambda each: each.objective)[:wanted], style.value
+        )
         print(f"\n===== {name}: message =====\n{prompt.text}")
         if prompt.prefill:
             print(f"----- {name}: the reply is made to start with -----\n{prompt.prefill}")

@@ -13,11 +13,11 @@ from typing import Any
 from ahd.config import RunConfig, Style
 from ahd.events import Display, Finished, Loading, Started
 from ahd.models.load import load_model
-from ahd.style import resolve_style
 from ahd.population import Individual
 from ahd.schedule import Schedule, plan
 from ahd.search import Search
 from ahd.store import Store
+from ahd.style import resolve_style
 from evaluators.outcome import Outcome
 from evaluators.sandbox import Sandbox
 from operators.model import Model
@@ -217,5 +217,3 @@ def summarise(store: Store) -> dict[str, Any]:
         "outcomes": dict(outcomes.most_common()),
         "weights_hash": updates[-1].weights_hash if updates else store.meta("base_hash") or "",
     }
-
-

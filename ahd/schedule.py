@@ -86,7 +86,9 @@ def plan(method: Method, budget: int) -> Schedule:
     unit = " + ".join(f"{count} {operator}" for operator, count, _ in operators)
     words = f"{full} generations of {unit}" if full else ""
     if rest:
-        last = " + ".join(f"{batch.proposals} {batch.operator}" for batch in batches if batch.generation > full)
+        last = " + ".join(
+            f"{batch.proposals} {batch.operator}" for batch in batches if batch.generation > full
+        )
         words += (", then " if full else "one short generation of ") + last
     generations = full + (rest > 0)
     updates = sum(batch.perturbed for batch in batches) if method.learns else 0

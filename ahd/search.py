@@ -19,6 +19,7 @@ from ahd.population import Individual, Population
 from ahd.schedule import Batch, Schedule
 from ahd.seeds import derive, generator
 from ahd.store import Proposal, Store, UpdateRow
+from ahd.style import SAMPLING
 from evaluators.outcome import Outcome, Status
 from operators.learning import learn
 from operators.model import Direction, Model, Reply, Request
@@ -133,12 +134,16 @@ class Search:
             name, code = self.problem.simplest
             outcome = self.evaluator.submit(code).result()
             if outcome.objective is None:
-                raise ConfigError(f"problem {self.problem.name}: its own heuristic {name} failed: {outcome.detail}")
+                raise ConfigError(
+                    f"problem {self.problem.name}: its own heuristic {name} failed: {outcome.detail}"
+                )
             completion = completion_in(code, self.problem)
             self.population.admit([Individual(outcome.objective, code, completion, "", None, name)])
             self._show_population()
             self.display.show(
-                Note(f"no valid heuristic in {self.init_spent} initial proposals ({reasons}): starting from {name}")
+                Note(
+                    f"no valid heuristic in {self.init_spent} initial proposals ({reasons}): starting from {name}"
+                )
             )
         else:
             text = f"initial population: {len(self.population)} of {self.config.population}"
@@ -170,7 +175,9 @@ class Search:
         operator = OPERATORS[batch.operator]
         rng = generator(self.config.seed, "parents", batch.number)
         sigma = (
-            sigma_at(batch.generation, self.schedule.generations, self.config.sigma) if batch.perturbed else 0.0
+            sigma_at(batch.generation, self.schedule.generations, self.config.sigma)
+            if batch.perturbed
+            else 0.0
         )
         tasks = []
         for slot in range(batch.proposals):
@@ -187,14 +194,15 @@ class Search:
         return tasks
 
     def _request(self, task: Task) -> Request:
+        config, usual = self.config, SAMPLING[self.style]
         return Request(
             prompt=task.prompt.text,
             seed=task.request_seed,
             prefill=task.prompt.prefill,
             stop=task.prompt.stop,
-            max_tokens=self.config.max_tokens or task.prompt.max_tokens,
-            temperature=self.config.temperature,
-            top_p=self.config.top_p,
+            max_tokens=config.max_tokens or task.prompt.max_tokens,
+            temperature=usual.temperature if config.temperature is None else config.temperature,
+            top_p=usual.top_p if config.top_p is None else config.top_p,
         )
 
     def _propose(self, tasks: Sequence[Task], phase: str) -> list[Proposal]:

@@ -136,15 +136,22 @@ class Store:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ConfigError(f"{folder}: cannot make the run folder ({error.strerror}); choose another --out") from None
+            raise ConfigError(
+                f"{folder}: cannot make the run folder ({error.strerror}); choose another --out"
+            ) from None
         if (folder / FILE).exists():
-            raise ConfigError(f"{folder} holds a run already: go on with `ahd resume {folder}`, or choose another --out")
+            raise ConfigError(
+                f"{folder} holds a run already: go on with `ahd resume {folder}`, or choose another --out"
+            )
         lock = _take_lock(folder)
         connection = _connect(folder / FILE)
         connection.executescript("BEGIN;" + _SCHEMA + "COMMIT;")
         store = cls(folder, connection, lock)
         store.set_meta(
-            schema_version=str(SCHEMA_VERSION), config=config.to_json(), created=repr(time.time()), status="running"
+            schema_version=str(SCHEMA_VERSION),
+            config=config.to_json(),
+            created=repr(time.time()),
+            status="running",
         )
         return store
 
@@ -165,9 +172,13 @@ class Store:
             store = cls(folder, connection, lock)
             version = int(store.meta("schema_version") or 0)
         except (sqlite3.DatabaseError, ValueError) as error:
-            raise ConfigError(f"{path} cannot be read as a run file ({error}); restore it from a copy") from None
+            raise ConfigError(
+                f"{path} cannot be read as a run file ({error}); restore it from a copy"
+            ) from None
         if version != SCHEMA_VERSION:
-            raise ConfigError(f"{path} has schema version {version}, this ahd reads {SCHEMA_VERSION}: update ahd")
+            raise ConfigError(
+                f"{path} has schema version {version}, this ahd reads {SCHEMA_VERSION}: update ahd"
+            )
         return store
 
     def close(self) -> None:
@@ -187,7 +198,9 @@ class Store:
     def config(self) -> RunConfig:
         text = self.meta("config")
         if text is None:
-            raise ConfigError(f"{self.folder / FILE} holds no configuration: the run never started; start a new one")
+            raise ConfigError(
+                f"{self.folder / FILE} holds no configuration: the run never started; start a new one"
+            )
         return RunConfig.from_json(text)
 
     def add_proposal(self, proposal: Proposal) -> None:
@@ -200,7 +213,8 @@ class Store:
         """Write the rewards of proposals by id, once their batch is complete."""
         with self._connection:
             self._connection.executemany(
-                "UPDATE proposals SET reward = ? WHERE id = ?", [(value, key) for key, value in rewards.items()]
+                "UPDATE proposals SET reward = ? WHERE id = ?",
+                [(value, key) for key, value in rewards.items()],
             )
 
     def proposals(self, batch: int | None = None) -> list[Proposal]:
@@ -211,7 +225,9 @@ class Store:
 
     def updates(self) -> list[UpdateRow]:
         """All updates in the order they were made."""
-        return [UpdateRow(**_read(row)) for row in self._connection.execute("SELECT * FROM updates ORDER BY id")]
+        return [
+            UpdateRow(**_read(row)) for row in self._connection.execute("SELECT * FROM updates ORDER BY id")
+        ]
 
     def update(self, batch: int) -> UpdateRow | None:
         row = self._connection.execute("SELECT * FROM updates WHERE batch = ?", (batch,)).fetchone()
@@ -225,7 +241,8 @@ class Store:
         starts = [row["started"] for row in rows[1:]] + [float("inf")]
         for row, following in zip(rows, starts, strict=True):
             last = self._connection.execute(
-                "SELECT MAX(created) FROM proposals WHERE created >= ? AND created < ?", (row["started"], following)
+                "SELECT MAX(created) FROM proposals WHERE created >= ? AND created < ?",
+                (row["started"], following),
             ).fetchone()[0]
             ended = time.time() if row["id"] == self._session_id else max(row["ended"], last or 0.0)
             total += max(0.0, ended - row["started"])
@@ -246,9 +263,12 @@ class Store:
             self._session_id = None
             with self._connection:
                 self._connection.execute(
-                    "UPDATE sessions SET ended = ?, status = ? WHERE id = ?", (time.time(), session.status, key)
+                    "UPDATE sessions SET ended = ?, status = ? WHERE id = ?",
+                    (time.time(), session.status, key),
                 )
-                self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('status', ?)", (session.status,))
+                self._connection.execute(
+                    "INSERT OR REPLACE INTO meta VALUES ('status', ?)", (session.status,)
+                )
 
 
 @dataclass
@@ -276,5 +296,3 @@ def _take_lock(folder: Path) -> IO[str]:
         lock.close()
         raise ConfigError(f"{folder} is being written by another process: wait for it to end") from None
     return lock
-
-

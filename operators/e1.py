@@ -10,5 +10,5 @@ operator = PromptOperator(
         "Design a heuristic that works in a totally different way from all of these: "
         "another idea, not another form of the same one."
     ),
-    skeleton="different:",
+    skeleton="another kind of formula, such as a ratio, a power or a product:",
 )

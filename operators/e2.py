@@ -10,5 +10,5 @@ operator = PromptOperator(
         "First find the backbone: the idea these heuristics have in common. Then design a new heuristic "
         "that is built on this idea but has parts that none of them has."
     ),
-    skeleton="both combined:",
+    skeleton="all terms of these, with new weights:",
 )

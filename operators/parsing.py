@@ -15,7 +15,9 @@ __all__ = ["Parsed", "completion_in", "fill", "normalise", "parse_reply"]
 _MOST_TEXT = 100_000
 _MOST_COMPLETION = 8_000
 _MOST_LINES = 64
+_MOST_LINE = 400
 _MOST_THOUGHT = 400
+_TOKEN = re.compile(r"\w+(?:\.\w+)*|\S")
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]+)\}")
 
@@ -57,15 +59,26 @@ def fill(problem: Problem, completion: str) -> str:
 
 def _parse_completion(text: str, problem: Problem) -> Parsed:
     """The longest run of leading lines that fills the hole, without comments and returns."""
-    text = text[:_MOST_COMPLETION].split("```", 1)[0]
+    text = text[:_MOST_COMPLETION].split("```", 1)[0].strip()
     lines = _before_return(text.split("\n"), problem)[:_MOST_LINES]
     for count in range(len(lines), 0, -1):
         completion = "\n".join(lines[:count]).strip()
         if completion and _fills(completion, problem):
             completion = _without_comments(completion, problem)
             return Parsed(fill(problem, completion), completion)
-    completion = text.strip()
+    completion = _longest_start(lines[0], problem) or text
     return Parsed(fill(problem, completion), completion)
+
+
+def _longest_start(line: str, problem: Problem) -> str:
+    """The longest start of a line, in whole tokens, that fills the hole: a small model runs on into
+    prose or is cut off in the middle of a bracket. Empty when there is none."""
+    ends = [match.end() for match in _TOKEN.finditer(line[:_MOST_LINE])]
+    for end in reversed(ends):
+        start = line[:end].rstrip()
+        if start and _fills(start, problem):
+            return _without_comments(start, problem)
+    return ""
 
 
 def _before_return(lines: list[str], problem: Problem) -> list[str]:

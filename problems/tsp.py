@@ -42,9 +42,9 @@ import numpy as np
 
 def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
     """Choose the next node of a short tour: the unvisited node with the smallest score."""
-    to_current = distance_matrix[current_node, unvisited_nodes]
-    to_destination = distance_matrix[destination_node, unvisited_nodes]
-    mean_distance = distance_matrix[unvisited_nodes][:, unvisited_nodes].mean(axis=1)
+    near = distance_matrix[current_node, unvisited_nodes]
+    home = distance_matrix[destination_node, unvisited_nodes]
+    rest = distance_matrix[unvisited_nodes][:, unvisited_nodes].mean(axis=1)
     score =''',
     suffix="""
     score = np.asarray(score, dtype=float)
@@ -55,9 +55,9 @@ def select_next_node(current_node, destination_node, unvisited_nodes, distance_m
     return unvisited_nodes[np.argmin(score)]
 """,
     hint="""\
-The arrays to_current, to_destination and mean_distance (to all unvisited nodes) have one number per \
-unvisited node; the node with the smallest score is visited next.""",
-    lead="to_current",
+Travelling salesman: score each unvisited node by its distances near (to the current node), home (to the \
+start) and rest (mean, to the unvisited nodes). The node with the lowest score is visited next.""",
+    lead="near",
 )
 
 
@@ -66,9 +66,9 @@ def _complete(expression: str) -> str:
 
 
 HEURISTICS = {
-    "nearest neighbour": _complete("to_current"),
-    "nearest, far from home first": _complete("to_current - 0.3 * to_destination"),
-    "nearest, remote first": _complete("to_current - 0.5 * mean_distance"),
+    "nearest neighbour": _complete("near"),
+    "nearest, far from home first": _complete("near - 0.3 * home"),
+    "nearest, remote first": _complete("near - 0.5 * rest"),
 }
 
 

@@ -40,7 +40,9 @@ def test_all_methods_spend_the_same() -> None:
     for budget in (200, 1000, 2000):
         plans = {method: plan(method, budget) for method in Method}
         assert len({sum(b.proposals for b in each.batches) for each in plans.values()}) == 1
-        assert plans[Method.ESOPT].updates == plans[Method.NOISE].updates == plans[Method.SAMPLE_ESOPT].updates
+        assert (
+            plans[Method.ESOPT].updates == plans[Method.NOISE].updates == plans[Method.SAMPLE_ESOPT].updates
+        )
         assert plans[Method.EOH].updates == plans[Method.SAMPLE].updates == 0
         assert [(b.operator, b.proposals) for b in plans[Method.EOH].batches] == [
             (b.operator, b.proposals) for b in plans[Method.ESOPT].batches
@@ -56,5 +58,10 @@ def test_only_mutations_are_perturbed() -> None:
 def test_a_rest_makes_one_smaller_generation() -> None:
     """What a whole generation does not fit into is split in the generation's proportion and said."""
     schedule = plan(Method.ESOPT, 420)
-    assert [(b.operator, b.proposals) for b in schedule.batches[-4:]] == [("e1", 5), ("e2", 5), ("m1", 5), ("m2", 5)]
+    assert [(b.operator, b.proposals) for b in schedule.batches[-4:]] == [
+        ("e1", 5),
+        ("e2", 5),
+        ("m1", 5),
+        ("m2", 5),
+    ]
     assert "then 5 e1 + 5 e2 + 5 m1 + 5 m2" in schedule.description

@@ -18,7 +18,10 @@ CONFIG = RunConfig("fake", budget=130, seed=3)
 
 
 def search(
-    store: Store, model: FakeModel | None = None, recorder: Recorder | None = None, evaluator: FakeEvaluator | None = None
+    store: Store,
+    model: FakeModel | None = None,
+    recorder: Recorder | None = None,
+    evaluator: FakeEvaluator | None = None,
 ) -> Search:
     config = store.config
     return Search(
@@ -144,7 +147,9 @@ def test_rewards_follow_the_rule(tmp_path: Path) -> None:
             members = tuple(member.objective for member in event.members)
     for update in store.updates():
         rows = store.proposals(update.batch)
-        rewards = [evolution_reward(row.objective, objectives[row.parents[0]], worst[update.id]) for row in rows]
+        rewards = [
+            evolution_reward(row.objective, objectives[row.parents[0]], worst[update.id]) for row in rows
+        ]
         assert list(update.rewards) == rewards == [row.reward for row in rows]
         assert list(update.weights) == z_scores(rewards)
         assert list(update.seeds) == [row.direction_seed for row in rows]

@@ -82,21 +82,21 @@ class ScriptedModel:
         """Nothing to do."""
 
 
-_FEATURE = "to_current"
+_FEATURE = "near"
 _GOOD = (
     "",
-    " * {a} - {b} * to_destination",
-    " - {a} * to_destination + {b} * mean_distance",
-    " - {b} * mean_distance",
-    " * (1 + {a} * to_destination)",
-    " ** 0.5 - {a} * np.sqrt(to_destination)",
+    " * {a} - {b} * home",
+    " - {a} * home + {b} * rest",
+    " - {b} * rest",
+    " * (1 + {a} * home)",
+    " ** 0.5 - {a} * np.sqrt(home)",
 )
 _BAD = (
     " / unknown_name",
     "[:, 0]",
     ".sum()",
     " +",
-    " - ({a} * to_destination",
+    " - ({a} * home",
     " * np.nan",
 )
 

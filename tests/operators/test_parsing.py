@@ -11,12 +11,12 @@ from problems.tsp import problem
 
 FUNCTION = "def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):"
 COMPLETIONS = (
-    "to_current",
-    "to_current - 0.5 * to_destination",
-    "np.where(to_current < 0.2,\n        to_current, to_destination)",
-    "to_current\n    score = score - 0.3 * to_destination",
-    "to_current\n    for step in range(3):\n        score = score * 0.9",
-    "'# no comment' and to_current",
+    "near",
+    "near - 0.5 * home",
+    "np.where(near < 0.2,\n        near, home)",
+    "near\n    score = score - 0.3 * home",
+    "near\n    for step in range(3):\n        score = score * 0.9",
+    "'# no comment' and near",
 )
 
 
@@ -50,7 +50,7 @@ def test_arbitrary_text_never_raises(style: str, text: str) -> None:
                 "(",
                 ")",
                 "lambda:",
-                "to_current",
+                "near",
                 "\\",
                 "\t",
                 "\x00",
@@ -70,7 +70,7 @@ def test_code_like_text_never_raises(parts: list[str]) -> None:
     """Fragments of code and markup in any order parse to some code, in both styles."""
     text = "".join(parts)
     for style in ("skeleton", "free"):
-        assert parse_reply(text, problem, style).code  # type: ignore[arg-type]
+        assert parse_reply(text, problem, style).code
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_code_like_text_never_raises(parts: list[str]) -> None:
 def test_hostile_text_is_survived(text: str) -> None:
     """Deep nesting, null bytes and huge texts neither crash nor hang the parser."""
     for style in ("skeleton", "free"):
-        assert parse_reply(text, problem, style).code  # type: ignore[arg-type]
+        assert parse_reply(text, problem, style).code
 
 
 @pytest.mark.parametrize("completion", COMPLETIONS)
@@ -123,19 +123,26 @@ def test_parsing_is_idempotent(text: str) -> None:
 )
 def test_what_follows_the_completion_is_dropped(tail: str) -> None:
     """Returns, fences, prose, comments, other functions and torn lines after it do not count."""
-    assert parse_reply(" to_current" + tail, problem, "skeleton").completion == "to_current"
+    assert parse_reply(" near" + tail, problem, "skeleton").completion == "near"
 
 
 def test_longest_usable_prefix_wins() -> None:
     """Statements after the first line are kept as long as the function stays readable."""
-    text = " to_current\n    score = score - to_destination\n    score = ("
-    assert parse_reply(text, problem, "skeleton").completion.endswith("score - to_destination")
+    text = " near\n    score = score - home\n    score = ("
+    assert parse_reply(text, problem, "skeleton").completion.endswith("score - home")
+
+
+@pytest.mark.parametrize("tail", [" + (home - ", " 1.02", " which is the nearest", " = (", ")", ":"])
+def test_a_torn_line_gives_its_longest_start(tail: str) -> None:
+    """A line that runs on into prose or is cut in a bracket counts up to the last token that fits."""
+    text = " near - 0.5 * home"
+    assert parse_reply(text + tail, problem, "skeleton").completion == text.strip()
 
 
 def test_unusable_completion_is_kept_for_the_sandbox() -> None:
     """When nothing parses the code holds the text as it came, so that its failure is typed."""
-    parsed = parse_reply(" to_current + (", problem, "skeleton")
-    assert parsed.code == fill(problem, "to_current + (")
+    parsed = parse_reply(" ) + near (", problem, "skeleton")
+    assert parsed.code == fill(problem, ") + near (")
     with pytest.raises(SyntaxError):
         ast.parse(parsed.code)
 
@@ -178,5 +185,5 @@ def test_free_thought_is_not_taken_from_code() -> None:
 def test_nothing_is_executed(tmp_path: object) -> None:
     """Code in a reply is not run while it is read."""
     for style in ("skeleton", "free"):
-        parse_reply("import sys\nsys.exit(3)\n", problem, style)  # type: ignore[arg-type]
-        parse_reply("__import__('os')._exit(3)", problem, style)  # type: ignore[arg-type]
+        parse_reply("import sys\nsys.exit(3)\n", problem, style)
+        parse_reply("__import__('os')._exit(3)", problem, style)

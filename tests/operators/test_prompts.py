@@ -121,7 +121,7 @@ def test_parents_without_a_completion_are_shown_by_their_statements(code: str, s
 
 def test_a_parent_cannot_break_out_of_its_comment() -> None:
     """A completion of several lines, or a huge one, takes one bounded line."""
-    parent = Parent(7.0, "", "to_current\n    score = score + 1\n" + "x" * 5000)
+    parent = Parent(7.0, "", "near\n    score = score + 1\n" + "x" * 5000)
     prompt = OPERATORS["m1"].prompt(tsp.problem, [parent], "skeleton")
     extra = prompt.prefill.count("\n") - tsp.problem.skeleton.prefix.count("\n")
     assert extra == 3  # the fence, the parent, the ask

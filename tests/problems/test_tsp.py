@@ -171,9 +171,9 @@ def test_forged_tours_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("expression", "error"),
     [
-        ("to_current[:3]", ValueError),
+        ("near[:3]", ValueError),
         ("1.0", ValueError),
-        ("to_current / 0", FloatingPointError),
+        ("near / 0", FloatingPointError),
         ("'a'", ValueError),
     ],
 )
