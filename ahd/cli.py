@@ -102,7 +102,7 @@ def run(
     ] = _DEFAULTS.sigma,
     alpha: Annotated[float, typer.Option(help="Step size of the weight updates.")] = _DEFAULTS.alpha,
     temperature: Annotated[
-        float | None, typer.Option(help="Sampling temperature (default: 0.8 skeleton, 1.0 free).")
+        float | None, typer.Option(help="Sampling temperature (default: 0.9 skeleton, 1.0 free).")
     ] = None,
     top_p: Annotated[
         float | None, typer.Option(help="Nucleus sampling (default: 0.95 skeleton, 0.98 free).")

@@ -9,6 +9,8 @@ import argparse
 import time
 from collections.abc import Callable
 
+from ahd.models.runtime import reexec_with_preload
+
 
 def timed(work: Callable[[], object]) -> float:
     started = time.perf_counter()
@@ -22,6 +24,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=48)
     parser.add_argument("--directions", type=int, default=10)
     options = parser.parse_args()
+    reexec_with_preload()
 
     from ahd.models.live import LiveModel
     from operators.model import Direction, Request

@@ -97,18 +97,23 @@ def _combine(out: Any, master: Any, start: int, keys: Any, scales: Any, table: A
         tile = (start + done) // TILE
         offset = (start + done) - tile * TILE
         width = min(TILE - offset, count - done)
-        for r in range(TILE):
-            step[r] = np.float32(0.0)
         for j in range(keys.shape[0]):
             _tile(keys[j], tile, table, noise)
             scale = scales[j]
-            for r in range(TILE):
-                step[r] += scale * noise[r]
+            if j == 0:
+                for r in range(TILE):
+                    step[r] = scale * noise[r]
+            else:
+                for r in range(TILE):
+                    step[r] += scale * noise[r]
+        moved = step[offset : offset + width]
+        before = master[done : done + width]
+        after = out[done : done + width]
         for r in range(width):
-            out[done + r] = master[done + r] + step[offset + r]
+            after[r] = before[r] + moved[r]
         if measure:
-            for r in range(offset, offset + width):
-                squares += step[r] * step[r]
+            for r in range(width):
+                squares += moved[r] * moved[r]
         done += width
     return squares
 
@@ -153,7 +158,7 @@ def combine(
     start: int = 0,
     measure: bool = True,
 ) -> float:
-    """``out = master + sum_j scales[j] * noise(seeds[j], name)`` in one pass over memory.
+    """``out = master + sum_j scales[j] * noise(seeds[j], name)`` in one pass over memory, at least one j.
 
     Args:
         out: flat float32 array; may be ``master`` itself.
@@ -167,6 +172,8 @@ def combine(
     Returns:
         The squared L2 norm of the step; 0 unless ``measure``.
     """
+    if not seeds or len(seeds) != len(scales):
+        raise ValueError(f"{len(seeds)} seeds and {len(scales)} scales: need one of each per direction")
     keys = np.array([key(seed, name) for seed in seeds], dtype=np.uint32).reshape(-1, 4)
     factors = np.array(scales, dtype=np.float32)
     table = quantiles()
