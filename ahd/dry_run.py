@@ -4,7 +4,7 @@ from ahd.config import RunConfig, Style
 from ahd.models.load import model_parameters
 from ahd.population import Individual
 from ahd.schedule import plan
-from ahd.style import resolve_style
+from ahd.style import prompt_style, resolve_style
 from evaluators.sandbox import Sandbox
 from operators.parsing import completion_in
 from operators.registry import OPERATORS
@@ -32,9 +32,8 @@ def print_prompts(config: RunConfig) -> None:
     print(f"style: {style.value}")
     for name, operator in OPERATORS.items():
         wanted = config.parents if operator.parents is None else operator.parents
-        prompt = operator.prompt(
-            problem, sorted(known, key=lambda each: each.objective)[:wanted], style.value
-        )
+        parents = sorted(known, key=lambda each: each.objective)[:wanted]
+        prompt = operator.prompt(problem, parents, prompt_style(style))
         print(f"\n===== {name}: message =====\n{prompt.text}")
         if prompt.prefill:
             print(f"----- {name}: the reply is made to start with -----\n{prompt.prefill}")

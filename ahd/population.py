@@ -44,7 +44,7 @@ class Population:
 
     def admit(self, offspring: Iterable[Individual]) -> None:
         """Survival: the best ``size`` with distinct objectives; among equals the earlier stays."""
-        distinct = {}
+        distinct: dict[float, Individual] = {}
         for individual in (*self.members, *offspring):
             distinct.setdefault(individual.objective, individual)
         self.members = sorted(distinct.values(), key=lambda each: each.objective)[: self.size]

@@ -38,51 +38,37 @@ def new_folder(config: RunConfig) -> Path:
 
 def start(config: RunConfig, folder: Path | None, display: Display) -> str:
     """Begin a new run and carry it to its end; returns ``done`` or ``interrupted``."""
-    problem = _problem(config)
-    store = Store.create(folder or new_folder(config), config)
-    return _carry_out(config, problem, store, display)
+    problem, target = _problem(config), folder or new_folder(config)
+    Store.check_free(target)
+    return _carry_out(config, problem, lambda: Store.create(target, config), display)
 
 
 def resume(folder: Path, display: Display) -> str:
     """Go on with a run up to the same budget; a finished one only shows its end again."""
     store = Store.open(folder, write=True)
     config = store.config
-    return _carry_out(config, _problem(config), store, display)
+    return _carry_out(config, _problem(config), lambda: store, display)
 
 
 def _problem(config: RunConfig) -> Problem:
     return load_problem(config.problem, config.problem_path or None)
 
 
-def _carry_out(config: RunConfig, problem: Problem, store: Store, display: Display) -> str:
+def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Store], display: Display) -> str:
+    """Load what is slow, then open the run and search: a run that cannot start leaves nothing behind."""
     with ExitStack() as stack:
-        stack.enter_context(closing(store))
-        session = stack.enter_context(store.session())
         stack.enter_context(display)
         stack.enter_context(_interruptible())
+        sandbox = stack.enter_context(
+            Sandbox(
+                problem, workers=config.workers, memory_mb=config.memory_mb, time_limit=config.timeout or None
+            )
+        )
+        model = stack.enter_context(closing(_load(config, display)))
+        store = stack.enter_context(closing(open_store()))
+        session = stack.enter_context(store.session())
         try:
-            sandbox = stack.enter_context(
-                Sandbox(
-                    problem,
-                    workers=config.workers,
-                    memory_mb=config.memory_mb,
-                    time_limit=config.timeout or None,
-                )
-            )
-            model = _load(config, display)
-            stack.enter_context(closing(model))
-            style = resolve_style(config.style, model.parameters)
-            schedule = plan(config.method, config.budget)
-            store.set_meta(
-                model_name=model.name,
-                parameters=str(model.parameters),
-                style=style.value,
-                problem=problem.name,
-                schedule=schedule.description,
-            )
-            _announce(config, problem, style, schedule, model, sandbox, store, display)
-            search = Search(config, style, problem, schedule, model, sandbox, store, display)
-            best = search.run()
+            best = _search(config, problem, model, sandbox, store, display)
             finished = _conclude(problem, store, best, "done", lambda: _test(problem, sandbox, best))
             session.status = "done"
         except KeyboardInterrupt:
@@ -90,6 +76,22 @@ def _carry_out(config: RunConfig, problem: Problem, store: Store, display: Displ
         store.set_meta(finished=json.dumps(asdict(finished), default=str))
         display.show(finished)
     return finished.status
+
+
+def _search(
+    config: RunConfig, problem: Problem, model: Model, sandbox: Sandbox, store: Store, display: Display
+) -> Individual:
+    style = resolve_style(config.style, model.parameters)
+    schedule = plan(config.method, config.budget)
+    store.set_meta(
+        model_name=model.name,
+        parameters=str(model.parameters),
+        style=style.value,
+        problem=problem.name,
+        schedule=schedule.description,
+    )
+    _announce(config, problem, style, schedule, model, sandbox, store, display)
+    return Search(config, style, problem, schedule, model, sandbox, store, display).run()
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from ahd.population import Individual, Population
 from ahd.schedule import Batch, Schedule
 from ahd.seeds import derive, generator
 from ahd.store import Proposal, Store, UpdateRow
-from ahd.style import SAMPLING
+from ahd.style import SAMPLING, prompt_style
 from evaluators.outcome import Outcome, Status
 from operators.learning import learn
 from operators.model import Direction, Model, Reply, Request
@@ -113,7 +113,8 @@ class Search:
         elif expected != self._weights_hash:
             raise ConfigError(
                 f"{self.store.folder}: the model's weights differ from those the run began with "
-                f"({self._weights_hash[:12]} instead of {expected[:12]}); restore that model or start a new run"
+                f"({self._weights_hash[:12]} instead of {expected[:12]}); restore that model or "
+                "start a new run"
             )
 
     def _initialise(self) -> None:
@@ -142,7 +143,8 @@ class Search:
             self._show_population()
             self.display.show(
                 Note(
-                    f"no valid heuristic in {self.init_spent} initial proposals ({reasons}): starting from {name}"
+                    f"no valid heuristic in {self.init_spent} initial proposals ({reasons}): "
+                    f"starting from {name}"
                 )
             )
         else:
@@ -151,7 +153,7 @@ class Search:
             self.display.show(Note(f"{text} (rejected: {reasons})" if reasons else text))
 
     def _run(self, batch: Batch, phase: str) -> list[Proposal]:
-        """Make, evaluate and store the proposals of one batch; learn from them; let the best survive."""
+        """Make and store the proposals of one batch; learn from them; let the best survive."""
         tasks = self._tasks(batch)
         stored = {row.slot: row for row in self.store.proposals(batch.number)}
         rows: list[Proposal] = []
@@ -171,7 +173,7 @@ class Search:
         return rows
 
     def _tasks(self, batch: Batch) -> list[Task]:
-        """The batch's proposals: parents, prompts and seeds depend on the run's seed and the population only."""
+        """The batch's proposals: they depend on the run's seed and the population only."""
         operator = OPERATORS[batch.operator]
         rng = generator(self.config.seed, "parents", batch.number)
         sigma = (
@@ -183,7 +185,7 @@ class Search:
         for slot in range(batch.proposals):
             wanted = self.config.parents if operator.parents is None else operator.parents
             parents = tuple(self.population.select(wanted, rng))
-            prompt = operator.prompt(self.problem, parents, self.style.value)
+            prompt = operator.prompt(self.problem, parents, prompt_style(self.style))
             direction = (
                 Direction(derive(self.config.seed, "direction", batch.number, slot), sigma)
                 if batch.perturbed
@@ -228,7 +230,7 @@ class Search:
 
     def _evaluate(self, task: Task, reply: Reply, phase: str) -> Pending:
         """Parse the reply and start its evaluation, unless the same code was evaluated before."""
-        parsed = parse_reply(task.prompt.lead + reply.text, self.problem, self.style.value)
+        parsed = parse_reply(task.prompt.lead + reply.text, self.problem, prompt_style(self.style))
         normal = normalise(parsed.code)
         known = self._by_code.get(normal)
         outcome = known[1] if known else self.evaluator.submit(parsed.code)
@@ -304,7 +306,7 @@ class Search:
             self._by_objective.setdefault(row.objective, row.id)
 
     def _learn(self, batch: Batch, tasks: Sequence[Task], rows: Sequence[Proposal]) -> None:
-        """Turn the objectives of a mutation or sampling batch into rewards and, if the method learns, an update."""
+        """Turn the objectives of a mutation or sampling batch into rewards and, if it learns, an update."""
         if not (batch.perturbed or OPERATORS[batch.operator].perturbs):
             return
         logged = self.store.update(batch.number)

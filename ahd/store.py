@@ -34,7 +34,9 @@ CREATE TABLE updates (
     alpha REAL NOT NULL, norm REAL NOT NULL, moved REAL NOT NULL, weights_hash TEXT NOT NULL,
     seconds REAL NOT NULL, created REAL NOT NULL
 );
-CREATE TABLE sessions (id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL, status TEXT NOT NULL);
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL, status TEXT NOT NULL
+);
 """
 
 
@@ -126,6 +128,18 @@ class Store:
         self._lock = lock
         self._session_id: int | None = None
 
+    @staticmethod
+    def check_free(folder: Path) -> None:
+        """Refuse a folder that holds a run.
+
+        Raises:
+            ConfigError: it does.
+        """
+        if (folder / FILE).exists():
+            raise ConfigError(
+                f"{folder} holds a run already: go on with `ahd resume {folder}`, or choose another --out"
+            )
+
     @classmethod
     def create(cls, folder: Path, config: RunConfig) -> "Store":
         """Start a run file in a new folder.
@@ -133,16 +147,13 @@ class Store:
         Raises:
             ConfigError: if the folder cannot be made, or holds a run already.
         """
+        cls.check_free(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(
                 f"{folder}: cannot make the run folder ({error.strerror}); choose another --out"
             ) from None
-        if (folder / FILE).exists():
-            raise ConfigError(
-                f"{folder} holds a run already: go on with `ahd resume {folder}`, or choose another --out"
-            )
         lock = _take_lock(folder)
         connection = _connect(folder / FILE)
         connection.executescript("BEGIN;" + _SCHEMA + "COMMIT;")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ahd.config import Style
+from operators.prompt import Style as PromptStyle
 
 SMALL_MODEL = 3_000_000_000
 """Models with fewer parameters complete skeletons: the shipped one wrote 0 of 64 valid functions
@@ -27,3 +28,8 @@ def resolve_style(style: Style, parameters: int) -> Style:
     if style is not Style.AUTO:
         return style
     return Style.SKELETON if parameters < SMALL_MODEL else Style.FREE
+
+
+def prompt_style(style: Style) -> PromptStyle:
+    """The resolved style as the operators name it."""
+    return "skeleton" if style is Style.SKELETON else "free"

@@ -1,4 +1,4 @@
-"""Small stand-ins for the slow parts: a problem, a model and an evaluator whose answers are pure functions."""
+"""Stand-ins for the slow parts: a problem, a model and an evaluator, all pure functions."""
 
 import hashlib
 from collections.abc import Iterator, Sequence

@@ -10,14 +10,15 @@ from ahd.config import ConfigError, RunConfig
 from ahd.store import FILE, Proposal, Store, UpdateRow
 
 ROW = Proposal(
-    id=1, batch=1, slot=0, phase="search", generation=1, operator="m1", parents=(None, 3), prompt="p", prefill="",
-    reply="r", code="c", completion="", thought="", outcome="ok", objective=7.25, detail="", duplicate_of=None,
-    request_seed=1, direction_seed=2, sigma=0.001, reward=None, prompt_tokens=3, completion_tokens=4,
-    model_seconds=0.5, es_seconds=0.25, evaluation_seconds=0.1, created=10.0,
+    id=1, batch=1, slot=0, phase="search", generation=1, operator="m1", parents=(None, 3), prompt="p",
+    prefill="", reply="r", code="c", completion="", thought="", outcome="ok", objective=7.25, detail="",
+    duplicate_of=None, request_seed=1, direction_seed=2, sigma=0.001, reward=None,
+    prompt_tokens=3, completion_tokens=4, model_seconds=0.5,
+    es_seconds=0.25, evaluation_seconds=0.1, created=10.0,
 )  # fmt: skip
 UPDATE = UpdateRow(
-    id=1, batch=1, operator="m1", seeds=(5, 6), rewards=(0.1, -1.0), weights=(1.0, -1.0), sigma=0.001, alpha=0.0005,
-    norm=0.2, moved=0.01, weights_hash="abc", seconds=0.5, created=11.0,
+    id=1, batch=1, operator="m1", seeds=(5, 6), rewards=(0.1, -1.0), weights=(1.0, -1.0),
+    sigma=0.001, alpha=0.0005, norm=0.2, moved=0.01, weights_hash="abc", seconds=0.5, created=11.0,
 )  # fmt: skip
 
 

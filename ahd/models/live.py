@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ahd.config import ConfigError
-from ahd.models import embedded, runtime
+from ahd.models import embedded, names, runtime
+from ahd.models.names import locate
 from operators.model import Direction, Reply, Request, UpdateReport
 
 
@@ -28,18 +29,11 @@ def resolve_model(name: str) -> str:
     Raises:
         ConfigError: nothing by that name.
     """
-    if name == embedded.NAME:
+    if name == names.DEFAULT:
         return str(embedded.ensure())
-    path = Path(name).expanduser()
-    if (path / "config.json").is_file():
-        return str(path)
-    if path.exists():
-        raise ConfigError(f"--model {name}: no config.json in it: give a folder in Hugging Face format")
-    if name.count("/") != 1 or name.startswith((".", "/", "~")):
-        raise ConfigError(
-            f"--model {name}: no such folder: give a model folder, a Hugging Face id such as "
-            f"Qwen/Qwen2.5-Coder-0.5B-Instruct, or {embedded.NAME}"
-        )
+    folder = locate(name)
+    if folder is not None:
+        return str(folder)
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -93,16 +87,16 @@ class LiveModel:
 
     def __init__(
         self,
-        model: str = embedded.NAME,
+        model: str = names.DEFAULT,
         *,
         dtype: str = "bfloat16",
         max_length: int = 4096,
         max_batch: int = 64,
     ) -> None:
-        self._name = model if model == embedded.NAME else Path(model).name
+        self._name = model if model == names.DEFAULT else Path(model).name
         path = resolve_model(model)
         runtime.set_environment()
-        if model == embedded.NAME:
+        if model == names.DEFAULT:
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
         self._engine = _load_engine(path, dtype, max_length, max_batch)
         config = self._engine.model_config

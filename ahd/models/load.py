@@ -20,6 +20,18 @@ def load_model(config: RunConfig) -> Model:
     return LiveModel(config.model)
 
 
+def check_model(name: str) -> None:
+    """Refuse at once what cannot be a model, before anything slow starts; loads and fetches nothing.
+
+    Raises:
+        ConfigError: no such folder, and no Hugging Face id either.
+    """
+    if name != "scripted":
+        from ahd.models.names import locate
+
+        locate(name)
+
+
 def model_parameters(name: str) -> int:
     """Number of weights of ``--model name``, without loading an engine.
 

@@ -79,4 +79,4 @@ def test_built_offline_and_rebuilt_when_damaged(monkeypatch: pytest.MonkeyPatch,
     )
     embedded.ensure()
     assert embedded.is_intact(path)
-    assert [entry.name for entry in path.parent.iterdir()] == [embedded.NAME]
+    assert [entry.name for entry in path.parent.iterdir()] == [embedded.DEFAULT]
