@@ -2,6 +2,7 @@
 
 import fcntl
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -142,7 +143,7 @@ class Store:
 
     @classmethod
     def create(cls, folder: Path, config: RunConfig) -> "Store":
-        """Start a run file in a new folder.
+        """Start a run file in a new folder: it is whole from the moment it is there.
 
         Raises:
             ConfigError: if the folder cannot be made, or holds a run already.
@@ -155,16 +156,21 @@ class Store:
                 f"{folder}: cannot make the run folder ({error.strerror}); choose another --out"
             ) from None
         lock = _take_lock(folder)
-        connection = _connect(folder / FILE)
+        draft = folder / (FILE + ".new")
+        draft.unlink(missing_ok=True)
+        connection = sqlite3.connect(draft)
         connection.executescript("BEGIN;" + _SCHEMA + "COMMIT;")
-        store = cls(folder, connection, lock)
-        store.set_meta(
-            schema_version=str(SCHEMA_VERSION),
-            config=config.to_json(),
-            created=repr(time.time()),
-            status="running",
-        )
-        return store
+        with connection:
+            meta = {
+                "schema_version": str(SCHEMA_VERSION),
+                "config": config.to_json(),
+                "created": repr(time.time()),
+                "status": "running",
+            }
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        connection.close()
+        os.replace(draft, folder / FILE)
+        return cls(folder, _connect(folder / FILE), lock)
 
     @classmethod
     def open(cls, folder: Path, *, write: bool = False) -> "Store":

@@ -28,9 +28,9 @@ def launch(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def start(folder: Path) -> subprocess.Popen[str]:
+def start(folder: Path, model: str = "scripted", budget: int = BUDGET) -> subprocess.Popen[str]:
     return launch(
-        "run", "tsp", "--model", "scripted", "--budget", str(BUDGET), "--seed", "5", "--out", str(folder)
+        *("run", "tsp", "--model", model, "--budget", str(budget), "--seed", "5", "--out", str(folder))
     )
 
 
@@ -121,3 +121,40 @@ def test_a_stop_is_clean_and_says_how_to_resume(tmp_path: Path, whole: Path, num
     _, errors = resumed.communicate(timeout=300)
     assert resumed.returncode == 0, errors
     assert content(folder) == content(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.live
+def test_a_killed_live_run_keeps_its_weights(tmp_path: Path) -> None:
+    """kill -9 after the first update of a live model: the resumed run spends exactly the budget, loses and
+    doubles nothing, and its last hash is what the log alone gives from the base weights."""
+    from ahd.models.live import resolve_model
+    from ahd.models.weights import Masters
+
+    folder = tmp_path / "run"
+    process = start(folder, "smollm2-135m", budget=24)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "updated":
+            break
+    process.stdout.readline()
+    process.kill()
+    process.wait()
+    store = Store.open(folder)
+    before, logged = store.proposals(), store.updates()
+    store.close()
+    assert len(logged) == 1
+    resumed = launch("resume", str(folder))
+    _, errors = resumed.communicate(timeout=300)
+    assert resumed.returncode == 0, errors
+    store = Store.open(folder)
+    rows, updates = store.proposals(), store.updates()
+    assert rows[: len(before)] == before
+    assert [row.id for row in rows] == list(range(1, len(rows) + 1))
+    assert sum(row.phase == "search" for row in rows) == 24
+    assert updates[:1] == logged
+    masters = Masters.load(Path(resolve_model("smollm2-135m")))
+    assert masters.hash() == store.meta("base_hash")
+    for update in updates:
+        masters.update(update.seeds, update.weights, update.alpha)
+        assert masters.hash() == update.weights_hash
