@@ -51,12 +51,9 @@ class Task:
 class Pending:
     """One proposal whose reply is there and whose evaluation is under way."""
 
-    task: Task
-    reply: Reply
     row: Proposal
     normal: str
     outcome: "Future[Outcome]"
-    shared: bool
 
 
 class Search:
@@ -266,22 +263,21 @@ class Search:
             evaluation_seconds=0.0,
             created=0.0,
         )
-        return Pending(task, reply, row, normal, outcome, shared=known is not None)
+        return Pending(row, normal, outcome)
 
     def _store(self, pending: Pending) -> Proposal:
         """Number and commit one evaluated proposal."""
         outcome = pending.outcome.result()
-        first = self._by_code[pending.normal][0] or None
-        if first is None and outcome.objective is not None:
-            first = self._by_objective.get(outcome.objective)
+        repeated = self._by_code[pending.normal][0] or None
+        twin = None if outcome.objective is None else self._by_objective.get(outcome.objective)
         row = replace(
             pending.row,
             id=self._next_id,
             outcome=outcome.status.value,
             objective=outcome.objective,
             detail=outcome.detail,
-            duplicate_of=first,
-            evaluation_seconds=0.0 if pending.shared else outcome.seconds,
+            duplicate_of=repeated or twin,
+            evaluation_seconds=0.0 if repeated else outcome.seconds,
             created=time.time(),
         )
         self.store.add_proposal(row)

@@ -62,7 +62,7 @@ class FakeModel:
                 weights = weights + direction.sigma * self._noise(direction.seed)
             self.generated.append(request.seed)
             number = digest(request.seed, request.prompt, weights.tobytes()) % 40
-            text = f" a + {number}" if self.valid and number % 3 else f" a +* {number}"
+            text = f" a + {number}" if self.valid and number % 3 else f" ) {number}"
             yield index, Reply(text, 10, 5, 0.01, 0.001)
 
     def update(self, seeds: Sequence[int], weights: Sequence[float], alpha: float) -> UpdateReport:
