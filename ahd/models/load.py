@@ -1,6 +1,7 @@
 """The model a run asks for. Engines are imported only when they are needed."""
 
 from ahd.config import RunConfig
+from ahd.models.names import DEFAULT, DEFAULT_PARAMETERS, locate
 from operators.model import Model
 
 
@@ -27,8 +28,6 @@ def check_model(name: str) -> None:
         ConfigError: no such folder, and no Hugging Face id either.
     """
     if name != "scripted":
-        from ahd.models.names import locate
-
         locate(name)
 
 
@@ -42,6 +41,8 @@ def model_parameters(name: str) -> int:
         from ahd.models.scripted import scripted_tsp
 
         return scripted_tsp().parameters
+    if name == DEFAULT:
+        return DEFAULT_PARAMETERS
     from ahd.models.live import count_parameters, resolve_model
 
     return count_parameters(resolve_model(name))

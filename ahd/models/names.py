@@ -5,6 +5,8 @@ from pathlib import Path
 from ahd.config import ConfigError
 
 DEFAULT = "smollm2-135m"
+DEFAULT_PARAMETERS = 134_515_008
+"""Weights of the default model; its tied output layer is counted once."""
 
 
 def locate(name: str) -> Path | None:
