@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ahd.config import RunConfig
 from ahd.population import Individual
+from evaluators.frames import clean
 from problems.problem import Problem
 
 FILE = "best.py"
@@ -16,17 +17,14 @@ def render(problem: Problem, config: RunConfig, best: Individual) -> str:
         origin = f"the known heuristic {best.operator}: no valid proposal was better"
     else:
         origin = f"proposal {best.proposal}, written by operator {best.operator}"
-    command = (
-        f"ahd run {problem.name} --method {config.method.value} --budget {config.budget} --seed {config.seed}"
-    )
     objective = f"{best.objective:.{problem.decimals}f}"
     size = problem.sizes["train"][0]
-    return f'''\
-# Heuristic for {problem.name} ({problem.title}).
-# Found by: {command}
-# Origin: {origin}.
+    return f"""\
+# Heuristic for {clean(problem.name)} ({clean(problem.title)}).
+# Found by: {clean(config.command)}
+# Origin: {clean(origin)}.
 # Objective on the training instances of size {size}: {objective} (smaller is better).
-# Score it again: ahd evaluate {problem.name} best.py --split train
+# Score it again: ahd evaluate {clean(problem.name)} best.py --split train
 
 {best.code.strip()}
 
@@ -34,8 +32,8 @@ def render(problem: Problem, config: RunConfig, best: Individual) -> str:
 if __name__ == "__main__":
     from ahd.evaluate import run_evaluate
 
-    raise SystemExit(run_evaluate("{problem.name}", [__file__], problem_path={config.problem_path!r}))
-'''
+    raise SystemExit(run_evaluate({problem.name!r}, [__file__], problem_path={problem.origin!r}))
+"""
 
 
 def write_best(folder: Path, problem: Problem, config: RunConfig, best: Individual) -> Path:

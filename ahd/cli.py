@@ -1,9 +1,11 @@
 """The ``ahd`` command. Imports stay inside the commands so that each starts as fast as it can."""
 
+import os
+import sqlite3
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -110,9 +112,12 @@ def run(
     max_tokens: Annotated[
         int, typer.Option(help="Most new tokens a reply (0: 768 free, the skeleton's own otherwise).")
     ] = (_DEFAULTS.max_tokens),
+    init_share: Annotated[
+        float, typer.Option(help="Most proposals of the initial population, as a share of the budget.")
+    ] = _DEFAULTS.init_share,
     timeout: Annotated[
         float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
-    ] = (_DEFAULTS.timeout),
+    ] = _DEFAULTS.timeout,
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = _DEFAULTS.memory_mb,
     workers: Annotated[int, typer.Option(help="Processes that evaluate candidates.")] = _DEFAULTS.workers,
     dry_run: Annotated[
@@ -141,6 +146,7 @@ def run(
         temperature=temperature,
         top_p=top_p,
         max_tokens=max_tokens,
+        init_share=init_share,
         timeout=timeout,
         memory_mb=memory_mb,
         workers=workers,
@@ -291,23 +297,39 @@ def _exit(status: str) -> None:
 
 def main() -> None:
     """Run the command; every expected error is one line on standard error and exit code 2."""
+    if sys.stdout is None:  # closed by the caller: keep its descriptor from becoming another file's
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    try:
+        code = _run_command()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run_command() -> object:
     from evaluators.sandbox import SandboxError
     from evaluators.task import BrokenProblemFile
     from problems.registry import UnknownProblem
 
     try:
-        code = app(standalone_mode=False)
+        return app(standalone_mode=False)
     except (ConfigError, UnknownProblem, BrokenProblemFile, SandboxError) as error:
         _fail(str(error))
     except typer.TyperException as error:
         _fail(f"{error.format_message().rstrip('.')}; see `ahd --help` or `ahd COMMAND --help`")
     except typer.Abort:
-        sys.exit(130)
+        raise KeyboardInterrupt from None
+    except sqlite3.Error as error:
+        _fail(f"the run file cannot be read or written ({error}): check the disk, then `ahd resume` the run")
     except BrokenPipeError:
-        sys.exit(141)
-    sys.exit(code if isinstance(code, int) else 0)
+        raise
+    except OSError as error:
+        _fail(f"{error.filename or 'input or output'}: {error.strerror or error}")
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     print(f"ahd: {' '.join(message.split())}", file=sys.stderr)
     sys.exit(2)

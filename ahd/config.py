@@ -1,6 +1,7 @@
 """Everything that defines a run, as one frozen dataclass."""
 
 import json
+import shlex
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 
@@ -75,14 +76,9 @@ class RunConfig:
     problem_path: str = ""
 
     def __post_init__(self) -> None:
-        if self.population < 1:
-            raise ConfigError(f"--population {self.population}: needs at least 1")
-        if self.budget < self.population:
-            raise ConfigError(
-                f"--budget {self.budget} is smaller than the population of {self.population}: "
-                f"give at least {self.population}, or a smaller --population"
-            )
         for name, low, high in (
+            ("population", 1, 10_000),
+            ("budget", 1, 10_000_000),
             ("sigma", 0.0, 1.0),
             ("alpha", 0.0, 1.0),
             ("temperature", 0.0, 10.0),
@@ -99,11 +95,26 @@ class RunConfig:
             if value is not None and not low <= value <= high:
                 option = "--" + name.replace("_", "-")
                 raise ConfigError(f"{option} {value}: needs a value from {low:g} to {high:g}")
+        if self.budget < self.population:
+            raise ConfigError(
+                f"--budget {self.budget} is smaller than the population of {self.population}: "
+                f"give at least {self.population}, or a smaller --population"
+            )
 
     @property
     def init_limit(self) -> int:
         """Most proposals the initial population may cost."""
-        return max(self.population, round(self.init_share * self.budget))
+        return max(1, int(self.init_share * self.budget))
+
+    @property
+    def command(self) -> str:
+        """The command that starts this run again."""
+        words = ["ahd", "run", self.problem]
+        for each in fields(self)[1:]:
+            value = getattr(self, each.name)
+            if value != each.default or each.name in ("method", "budget", "seed"):
+                words += ["--" + each.name.replace("_", "-"), str(value)]
+        return shlex.join(words)
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -113,12 +124,17 @@ class RunConfig:
         """Read back what ``to_json`` wrote.
 
         Raises:
-            ConfigError: on unknown fields (a newer version's file) or values out of range.
+            ConfigError: on damage, unknown fields (a newer version's file) or values out of range.
         """
-        data = json.loads(text)
+        try:
+            data = dict(json.loads(text))
+            data["method"], data["style"] = Method(data["method"]), Style(data["style"])
+        except (ValueError, TypeError, KeyError):
+            raise ConfigError("the configuration is damaged; restore the run file from a copy") from None
         unknown = set(data) - {field.name for field in fields(cls)}
         if unknown:
             raise ConfigError(f"configuration has unknown fields {sorted(unknown)}: update ahd")
-        data["method"] = Method(data["method"])
-        data["style"] = Style(data["style"])
-        return cls(**data)
+        try:
+            return cls(**data)
+        except TypeError:
+            raise ConfigError("the configuration is damaged; restore the run file from a copy") from None

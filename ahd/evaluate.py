@@ -7,9 +7,10 @@ from pathlib import Path
 
 from ahd.config import ConfigError
 from evaluators.outcome import Outcome, Status
-from evaluators.sandbox import Sandbox, SandboxError
-from evaluators.task import BrokenProblemFile
+from evaluators.sandbox import MEMORY_MB, Sandbox, SandboxError
+from evaluators.task import MAX_SECONDS, BrokenProblemFile
 from problems import registry
+from problems.check import reference_of
 from problems.problem import Problem, Reference
 
 
@@ -54,33 +55,43 @@ def evaluate_files(
 ) -> Iterator[FileResult]:
     """Score the files in order, yielding each as soon as it is known.
 
-    ``timeout`` is CPU seconds per file (default: the problem's limit, scaled to the split).
+    ``timeout`` is CPU seconds per file (None or 0: the problem's limit, scaled to the split).
 
     Raises:
-        ConfigError: bad split or size, a file that cannot be read, or a problem that cannot be loaded.
+        ConfigError: bad split, size, timeout or memory, a file that cannot be read, or a problem that
+            cannot be loaded or does not work.
     """
     if split not in problem.sizes:
         raise ConfigError(f"--split {split}: {problem.name} has {', '.join(problem.sizes)}")
-    size = size or problem.sizes[split][0]
+    size = problem.sizes[split][0] if size is None else size
     if size not in problem.sizes[split]:
         offered = ", ".join(map(str, problem.sizes[split]))
         raise ConfigError(f"--size {size}: {problem.name} has {split} instances of size {offered}")
+    if timeout is not None and not 0 <= timeout <= MAX_SECONDS:
+        raise ConfigError(
+            f"--timeout {timeout:g}: needs seconds from 0 (the problem's own) to {MAX_SECONDS:g}"
+        )
+    least, most = MEMORY_MB
+    if not least <= memory_mb <= most:
+        raise ConfigError(f"--memory-mb {memory_mb}: needs a value from {least} to {most}")
     sources = [_read(Path(file)) for file in files]
-    reference = problem.reference(split, size)
-    with Sandbox(problem, workers=workers, memory_mb=memory_mb) as sandbox:
-        futures = [sandbox.submit(source, split, size, timeout) for source in sources]
-        for file, future in zip(files, futures, strict=True):
-            try:
+    try:
+        reference = reference_of(problem, split, size)
+        with Sandbox(problem, workers=workers, memory_mb=memory_mb) as sandbox:
+            futures = [sandbox.submit(source, split, size, timeout or None) for source in sources]
+            for file, future in zip(files, futures, strict=True):
                 outcome = future.result()
-            except SandboxError as error:
-                raise ConfigError(f"{error}; `ahd doctor` says more") from error
-            yield FileResult(str(file), outcome, relative_gap(outcome.objective, reference))
+                yield FileResult(str(file), outcome, relative_gap(outcome.objective, reference))
+    except BrokenProblemFile as error:
+        raise ConfigError(str(error)) from error
+    except SandboxError as error:
+        raise ConfigError(f"{error}; `ahd doctor` says more") from error
 
 
 def _read(file: Path) -> str:
-    """The file's text; bytes that are no UTF-8 become surrogates, which the sandbox rejects."""
+    """The file's text without a byte order mark; what is no UTF-8 becomes surrogates, which are rejected."""
     try:
-        return file.read_bytes().decode("utf-8", "surrogateescape")
+        return file.read_bytes().decode("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}; give a Python file with the heuristic") from error
 
@@ -115,7 +126,7 @@ def run_evaluate(
     if not files:
         raise ConfigError("no files: give at least one Python file with the heuristic")
     problem = load_problem(problem_name, problem_path)
-    results = evaluate_files(problem, files, split, size, timeout=timeout or None, memory_mb=memory_mb)
+    results = evaluate_files(problem, files, split, size, timeout=timeout, memory_mb=memory_mb)
     failed = False
     if as_json:
         for result in results:
@@ -123,7 +134,7 @@ def run_evaluate(
             print(result.to_json(), flush=True)
         return int(failed)
     shown = list(results)
-    print_table(problem, shown, split, size or problem.sizes[split][0])
+    print_table(problem, shown, split, problem.sizes[split][0] if size is None else size)
     return int(any(not result.outcome.ok for result in shown))
 
 

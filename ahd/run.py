@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ def new_folder(config: RunConfig) -> Path:
 def start(config: RunConfig, folder: Path | None, display: Display) -> str:
     """Begin a new run and carry it to its end; returns ``done`` or ``interrupted``."""
     problem, target = _problem(config), folder or new_folder(config)
+    if problem.origin:
+        config = replace(config, problem_path=problem.origin)
     Store.check_free(target)
     return _carry_out(config, problem, lambda: Store.create(target, config), display)
 
@@ -57,8 +59,8 @@ def _problem(config: RunConfig) -> Problem:
 def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Store], display: Display) -> str:
     """Load what is slow, then open the run and search: a run that cannot start leaves nothing behind."""
     with ExitStack() as stack:
-        stack.enter_context(display)
         stack.enter_context(_interruptible())
+        stack.enter_context(display)
         sandbox = stack.enter_context(
             Sandbox(
                 problem, workers=config.workers, memory_mb=config.memory_mb, time_limit=config.timeout or None

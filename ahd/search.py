@@ -10,11 +10,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from ahd import announce
 from ahd.best_file import write_best
 from ahd.config import ConfigError, RunConfig, Style
 from ahd.es.rewards import evolution_reward, sampling_rewards, z_scores
 from ahd.es.schedule import sigma_at
-from ahd.events import Display, Evolved, Member, Note, Proposed, Updated
+from ahd.events import Display, Note
 from ahd.population import Individual, Population
 from ahd.schedule import Batch, Schedule
 from ahd.seeds import derive, generator
@@ -81,7 +82,7 @@ class Search:
         self.population = Population(config.population)
         self.spent = 0
         self.init_spent = 0
-        self._next_id = 1
+        self._next_id = store.next_id()
         self._updates = 0
         self._weights_hash = ""
         self._by_code: dict[str, tuple[int, Future[Outcome]]] = {}
@@ -98,6 +99,7 @@ class Search:
         self._initialise()
         for batch in self.schedule.batches:
             self._run(batch, "search")
+        self._check_complete()
         best = self.population.best
         assert best is not None, "the initial population is never empty"
         return best
@@ -154,10 +156,11 @@ class Search:
         tasks = self._tasks(batch)
         stored = {row.slot: row for row in self.store.proposals(batch.number)}
         rows: list[Proposal] = []
-        for slot in sorted(stored):
-            self._remember(stored[slot])
-            self._announce(stored[slot], replayed=True)
-            rows.append(stored[slot])
+        for slot, row in sorted(stored.items()):
+            self._check_planned(row, tasks[slot] if 0 <= slot < len(tasks) else None)
+            self._remember(row)
+            self._announce(row, replayed=True)
+            rows.append(row)
         rows += self._propose([task for task in tasks if task.slot not in stored], phase)
         rows.sort(key=lambda row: row.slot)
         self._learn(batch, tasks, rows)
@@ -168,6 +171,28 @@ class Search:
         )
         self._show_population()
         return rows
+
+    def _check_complete(self) -> None:
+        """Refuse a file whose proposals so far are not those this loop has met: some are missing, or the
+        configuration has no place for them."""
+        if self.init_spent + self.spent + 1 != self._next_id:
+            raise ConfigError(
+                f"{self.store.folder}: its proposals do not fit its configuration: rows are missing or the "
+                "budget was changed; restore the run file from a copy"
+            )
+
+    def _check_planned(self, row: Proposal, task: Task | None) -> None:
+        """Refuse a stored proposal that this configuration would not have made."""
+        made = row.operator, row.request_seed, row.direction_seed, row.parents, row.prompt
+        if task is not None:
+            direction = task.direction.seed if task.direction else None
+            parents = tuple(parent.proposal for parent in task.parents)
+            planned = task.batch.operator, task.request_seed, direction, parents, task.prompt.text
+        if task is None or made != planned or row.outcome not in set(Status):
+            raise ConfigError(
+                f"{self.store.folder}: proposal {row.id} is not the one this run would make: its "
+                "configuration or rows were changed, or ahd was; resume with what the run began with"
+            )
 
     def _tasks(self, batch: Batch) -> list[Task]:
         """The batch's proposals: they depend on the run's seed and the population only."""
@@ -208,6 +233,7 @@ class Search:
         """Generate and evaluate at the same time; store in the order of the slots."""
         if not tasks:
             return []
+        self._check_complete()
         rows: list[Proposal] = []
         pending: dict[int, Pending] = {}
 
@@ -281,13 +307,13 @@ class Search:
             created=time.time(),
         )
         self.store.add_proposal(row)
+        self._next_id += 1
         self._remember(row, pending.normal)
         self._announce(row, replayed=False)
         return row
 
     def _remember(self, row: Proposal, normal: str | None = None) -> None:
         """Count a stored proposal and know its code and objective again."""
-        self._next_id = max(self._next_id, row.id + 1)
         if row.phase == "init":
             self.init_spent += 1
         else:
@@ -364,55 +390,15 @@ class Search:
     def _announce(self, row: Proposal, replayed: bool) -> None:
         held = [self.population.best.objective] if self.population.best else []
         best = min([*self._by_objective, *held], default=None)
-        self.display.show(
-            Proposed(
-                id=row.id,
-                phase=row.phase,
-                generation=row.generation,
-                operator=row.operator,
-                outcome=row.outcome,
-                objective=row.objective,
-                detail=row.detail,
-                duplicate=row.duplicate_of is not None,
-                completion_tokens=row.completion_tokens,
-                model_seconds=row.model_seconds,
-                es_seconds=row.es_seconds,
-                evaluation_seconds=row.evaluation_seconds,
-                spent=self.spent,
-                init_spent=self.init_spent,
-                best=best,
-                replayed=replayed,
-            )
-        )
+        self.display.show(announce.proposed(row, self.spent, self.init_spent, best, replayed))
 
     def _announce_update(self, update: UpdateRow, replayed: bool) -> None:
         self._updates = update.id
-        mean = sum(update.rewards) / len(update.rewards)
-        spread = (sum((reward - mean) ** 2 for reward in update.rewards) / len(update.rewards)) ** 0.5
-        self.display.show(
-            Updated(
-                number=update.id,
-                sigma=update.sigma,
-                reward_mean=mean,
-                reward_std=spread,
-                norm=update.norm,
-                moved=update.moved,
-                weights_hash=update.weights_hash,
-                seconds=update.seconds,
-                replayed=replayed,
-            )
-        )
+        self.display.show(announce.updated(update, replayed))
 
     def _show_population(self) -> None:
         best = self.population.best
         if best is not None and best != self._written:
             write_best(self.store.folder, self.problem, self.config, best)
             self._written = best
-        self.display.show(
-            Evolved(
-                tuple(
-                    Member(each.objective, each.operator, each.proposal, each.completion or each.code)
-                    for each in self.population.members
-                )
-            )
-        )
+        self.display.show(announce.evolved(self.population))

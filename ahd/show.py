@@ -59,7 +59,6 @@ def read(folder: Path) -> Run:
     store = Store.open(folder)
     try:
         updates = store.updates()
-        finished = store.meta("finished")
         return Run(
             folder,
             store.meta("status") or "unknown",
@@ -67,7 +66,7 @@ def read(folder: Path) -> Run:
             stored_start(store),
             store.proposals(),
             updates,
-            json.loads(finished) if finished else None,
+            store.meta_record("finished"),
             store.meta("schedule") or "",
             store.wall_seconds(),
         )

@@ -113,13 +113,6 @@ def _storable(value: Any) -> Any:
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
 
 
-def _read(row: sqlite3.Row) -> dict[str, Any]:
-    return {
-        name: tuple(json.loads(row[name])) if name in _JSON_FIELDS else row[name]
-        for name in row.keys()  # noqa: SIM118 - sqlite3.Row iterates values
-    }
-
-
 class Store:
     """The run file. Every method that writes commits before it returns."""
 
@@ -131,11 +124,14 @@ class Store:
 
     @staticmethod
     def check_free(folder: Path) -> None:
-        """Refuse a folder that holds a run.
+        """Refuse a folder that holds a run or cannot be written.
 
         Raises:
-            ConfigError: it does.
+            ConfigError: it does, or cannot.
         """
+        place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+        if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+            raise ConfigError(f"{folder}: cannot write there; choose another --out")
         if (folder / FILE).exists():
             raise ConfigError(
                 f"{folder} holds a run already: go on with `ahd resume {folder}`, or choose another --out"
@@ -188,7 +184,9 @@ class Store:
             connection = _connect(path, read_only=not write)
             store = cls(folder, connection, lock)
             version = int(store.meta("schema_version") or 0)
-        except (sqlite3.DatabaseError, ValueError) as error:
+            if version == SCHEMA_VERSION:
+                store._check()
+        except (sqlite3.Error, ValueError) as error:
             raise ConfigError(
                 f"{path} cannot be read as a run file ({error}); restore it from a copy"
             ) from None
@@ -198,6 +196,17 @@ class Store:
             )
         return store
 
+    def _check(self) -> None:
+        """Refuse a damaged file before anything is built on it."""
+        answer = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if answer != "ok":
+            raise sqlite3.DatabaseError(answer.splitlines()[0])
+        for table, row in (("proposals", Proposal), ("updates", UpdateRow), ("sessions", None)):
+            found = {column[1] for column in self._connection.execute(f"PRAGMA table_info({table})")}
+            wanted = {each.name for each in fields(row)} if row else {"id", "started", "ended", "status"}
+            if missing := sorted(wanted - found):
+                raise sqlite3.DatabaseError(f"table {table} lacks {', '.join(missing)}")
+
     def close(self) -> None:
         self._connection.close()
         if self._lock is not None:
@@ -206,6 +215,21 @@ class Store:
     def meta(self, key: str) -> str | None:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
+
+    def meta_record(self, key: str) -> dict[str, Any] | None:
+        """A value of ``meta`` that is a JSON object.
+
+        Raises:
+            ConfigError: it is there but damaged.
+        """
+        text = self.meta(key)
+        try:
+            record = None if text is None else json.loads(text)
+            if record is None or isinstance(record, dict):
+                return record
+        except ValueError:
+            pass
+        raise ConfigError(f"{self.folder / FILE}: {key} in table meta is damaged; restore it from a copy")
 
     def set_meta(self, **values: str) -> None:
         with self._connection:
@@ -218,7 +242,10 @@ class Store:
             raise ConfigError(
                 f"{self.folder / FILE} holds no configuration: the run never started; start a new one"
             )
-        return RunConfig.from_json(text)
+        try:
+            return RunConfig.from_json(text)
+        except ConfigError as error:
+            raise ConfigError(f"{self.folder / FILE}: {error}") from None
 
     def add_proposal(self, proposal: Proposal) -> None:
         _insert(self._connection, "proposals", proposal)
@@ -238,17 +265,33 @@ class Store:
         """All proposals, or one batch's, in the order they were made."""
         where, arguments = ("WHERE batch = ?", (batch,)) if batch is not None else ("", ())
         rows = self._connection.execute(f"SELECT * FROM proposals {where} ORDER BY id", arguments)
-        return [Proposal(**_read(row)) for row in rows]
+        return [Proposal(**self._read(row)) for row in rows]
+
+    def next_id(self) -> int:
+        """The number of the next proposal."""
+        return 1 + (self._connection.execute("SELECT MAX(id) FROM proposals").fetchone()[0] or 0)
 
     def updates(self) -> list[UpdateRow]:
         """All updates in the order they were made."""
         return [
-            UpdateRow(**_read(row)) for row in self._connection.execute("SELECT * FROM updates ORDER BY id")
+            UpdateRow(**self._read(row))
+            for row in self._connection.execute("SELECT * FROM updates ORDER BY id")
         ]
+
+    def _read(self, row: sqlite3.Row) -> dict[str, Any]:
+        try:
+            return {
+                name: tuple(json.loads(row[name])) if name in _JSON_FIELDS else row[name]
+                for name in row.keys()  # noqa: SIM118 - sqlite3.Row iterates values
+            }
+        except (ValueError, TypeError):
+            raise ConfigError(
+                f"{self.folder / FILE}: row {row['id']} of a table is damaged; restore it from a copy"
+            ) from None
 
     def update(self, batch: int) -> UpdateRow | None:
         row = self._connection.execute("SELECT * FROM updates WHERE batch = ?", (batch,)).fetchone()
-        return None if row is None else UpdateRow(**_read(row))
+        return None if row is None else UpdateRow(**self._read(row))
 
     def wall_seconds(self) -> float:
         """Wall time of all sessions; one that was killed counts to its last committed row, this
@@ -256,7 +299,7 @@ class Store:
         total = 0.0
         rows = self._connection.execute("SELECT id, started, ended FROM sessions ORDER BY id").fetchall()
         starts = [row["started"] for row in rows[1:]] + [float("inf")]
-        for row, following in zip(rows, starts, strict=True):
+        for row, following in zip(rows, starts, strict=False):
             last = self._connection.execute(
                 "SELECT MAX(created) FROM proposals WHERE created >= ? AND created < ?",
                 (row["started"], following),
@@ -298,6 +341,10 @@ def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
     connection = sqlite3.connect(uri, uri=True, timeout=30)
     connection.row_factory = sqlite3.Row
+    if read_only and not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
+        connection.close()
+        connection = sqlite3.connect(uri + "&immutable=1", uri=True)
+        connection.row_factory = sqlite3.Row
     if not read_only:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -306,7 +353,10 @@ def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
 
 def _take_lock(folder: Path) -> IO[str]:
     """Hold the run folder for writing until the returned file is closed or the process ends."""
-    lock = open(folder / ".lock", "w")  # noqa: SIM115 - held for the life of the store
+    try:
+        lock = open(folder / ".lock", "w")  # noqa: SIM115 - held for the life of the store
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot write there ({error.strerror}); use a writable place") from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

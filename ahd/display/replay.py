@@ -1,14 +1,13 @@
 """The events of a stored run, in order, as its display saw them."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
-from statistics import fmean, pstdev
 
+from ahd import announce
 from ahd.config import ConfigError
-from ahd.events import Event, Evolved, Member, Proposed, Started, Updated
-from ahd.store import Proposal, Store, UpdateRow
+from ahd.events import Event, Evolved, Member, Started
+from ahd.store import Proposal, Store
 
 
 def seeded(started: Started, rows: Sequence[Proposal]) -> Member | None:
@@ -44,14 +43,16 @@ def stored_start(store: Store) -> Started:
     Raises:
         ConfigError: if the run stopped before it began.
     """
-    text = store.meta("started_event")
-    if text is None:
+    data = store.meta_record("started_event")
+    if data is None:
         raise ConfigError(
             f"{store.folder} stopped before its first proposal: go on with `ahd resume {store.folder}`"
         )
-    data = json.loads(text)
     known = {field.name: data[field.name] for field in fields(Started) if field.name in data}
-    return Started(**(known | {"config": store.config, "folder": Path(data["folder"]), "spent": 0}))
+    try:
+        return Started(**(known | {"config": store.config, "folder": store.folder, "spent": 0}))
+    except TypeError:
+        raise ConfigError(f"{store.folder}: its start is damaged; restore the run file from a copy") from None
 
 
 def replay(folder: Path, proposals: int | None = None) -> Iterator[tuple[float, Event]]:
@@ -77,43 +78,10 @@ def replay(folder: Path, proposals: int | None = None) -> Iterator[tuple[float, 
         spent += row.phase == "search"
         if row.objective is not None:
             best = row.objective if best is None else min(best, row.objective)
-        yield row.created, _proposed(row, spent, index + 1 - spent, best)
+        yield row.created, announce.proposed(row, spent, index + 1 - spent, best)
         if index + 1 == len(rows) or rows[index + 1].batch != row.batch:
             update = by_batch.get(row.batch)
             complete = proposals is None or index + 1 < len(rows)
             if update and complete:
-                yield update.created, _updated(update)
+                yield update.created, announce.updated(update)
             yield row.created, Evolved(survivors(started, rows[: index + 1]))
-
-
-def _proposed(row: Proposal, spent: int, init_spent: int, best: float | None) -> Proposed:
-    return Proposed(
-        id=row.id,
-        phase=row.phase,
-        generation=row.generation,
-        operator=row.operator,
-        outcome=row.outcome,
-        objective=row.objective,
-        detail=row.detail,
-        duplicate=row.duplicate_of is not None,
-        completion_tokens=row.completion_tokens,
-        model_seconds=row.model_seconds,
-        es_seconds=row.es_seconds,
-        evaluation_seconds=row.evaluation_seconds,
-        spent=spent,
-        init_spent=init_spent,
-        best=best,
-    )
-
-
-def _updated(row: UpdateRow) -> Updated:
-    return Updated(
-        number=row.id,
-        sigma=row.sigma,
-        reward_mean=fmean(row.rewards),
-        reward_std=pstdev(row.rewards),
-        norm=row.norm,
-        moved=row.moved,
-        weights_hash=row.weights_hash,
-        seconds=row.seconds,
-    )
