@@ -5,12 +5,11 @@ import sys
 
 from ahd.config import ConfigError
 from ahd.display.guard import Guarded
-from ahd.events import Display
 
 NAMES = ("auto", "rich", "plain", "json")
 
 
-def choose(name: str) -> Display:
+def choose(name: str) -> Guarded:
     """The display called ``name``; ``auto`` is the dashboard on a capable terminal, else plain lines.
 
     It goes silent when its output is gone, and never stops the run.

@@ -10,19 +10,19 @@ class Guarded:
     """Passes events on until the output is gone (a closed pipe, a full disk), then goes silent."""
 
     def __init__(self, display: Display) -> None:
-        self._display = display
+        self.display = display
         self._gone = False
 
     def __enter__(self) -> Self:
         try:
-            self._display.__enter__()
+            self.display.__enter__()
         except (OSError, ValueError):
             self._go_silent()
         return self
 
     def __exit__(self, *exc: object) -> None:
         try:
-            self._display.__exit__(*exc)
+            self.display.__exit__(*exc)
         except (OSError, ValueError):
             self._go_silent()
 
@@ -30,7 +30,7 @@ class Guarded:
         if self._gone:
             return
         try:
-            self._display.show(event)
+            self.display.show(event)
         except (OSError, ValueError):
             self._go_silent()
 

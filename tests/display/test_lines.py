@@ -84,8 +84,8 @@ def test_json_lines_parse_and_match_the_events() -> None:
 
 def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Auto is plain when piped, in CI or on a dumb terminal, and the dashboard otherwise."""
-    assert isinstance(choose("json"), JsonDisplay)
-    assert isinstance(choose("rich"), RichDisplay)
+    assert isinstance(choose("json").display, JsonDisplay)
+    assert isinstance(choose("rich").display, RichDisplay)
 
     class Terminal(io.StringIO):
         encoding = "utf-8"
@@ -94,15 +94,15 @@ def test_choice(monkeypatch: pytest.MonkeyPatch) -> None:
             return True
 
     monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert isinstance(choose("auto"), PlainDisplay)
+    assert isinstance(choose("auto").display, PlainDisplay)
     monkeypatch.setattr(sys, "stdout", Terminal())
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("CI", raising=False)
-    assert isinstance(choose("auto"), RichDisplay)
+    assert isinstance(choose("auto").display, RichDisplay)
     monkeypatch.setenv("CI", "true")
-    assert isinstance(choose("auto"), PlainDisplay)
+    assert isinstance(choose("auto").display, PlainDisplay)
     monkeypatch.delenv("CI")
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(choose("auto"), PlainDisplay)
+    assert isinstance(choose("auto").display, PlainDisplay)
     with pytest.raises(ConfigError, match="--display"):
         choose("fancy")
