@@ -7,6 +7,7 @@ SEED ?= 1
 bin := $(VENV)/bin
 pip := $(bin)/python -m pip --disable-pip-version-check
 install := $(pip) install -qq --no-deps --no-compile
+sources := ahd operators problems evaluators benchmarks tests docs
 pytorch_cpu := https://download.pytorch.org/whl/cpu
 torch := $(shell sed -n '/^torch==/p' requirements/cpu.txt)
 
@@ -25,13 +26,13 @@ test: check ## Check lint, format and types, then run every test, the live model
 	$(bin)/python -m pytest
 
 check: $(VENV)/.ready-dev ## Check lint, format and types only
-	$(bin)/ruff check .
-	$(bin)/ruff format --check .
+	$(bin)/ruff check $(sources)
+	$(bin)/ruff format --check $(sources)
 	$(bin)/mypy
 
 format: $(VENV)/.ready-dev ## Sort imports and format the code
-	$(bin)/ruff check --fix --select I .
-	$(bin)/ruff format .
+	$(bin)/ruff check --fix --select I $(sources)
+	$(bin)/ruff format $(sources)
 
 clean: ## Remove .venv and caches, keep results
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info

@@ -1,6 +1,7 @@
 """``best.py``: the best heuristic of a run as a file that a person can read and run."""
 
 import os
+import shlex
 from pathlib import Path
 
 from ahd.config import RunConfig
@@ -19,12 +20,13 @@ def render(problem: Problem, config: RunConfig, best: Individual) -> str:
         origin = f"proposal {best.proposal}, written by operator {best.operator}"
     objective = f"{best.objective:.{problem.decimals}f}"
     size = problem.sizes["train"][0]
+    evaluate = shlex.join(["ahd", "evaluate", problem.name, FILE, *_option("--problem-path", problem.origin)])
     return f"""\
 # Heuristic for {clean(problem.name)} ({clean(problem.title)}).
 # Found by: {clean(config.command)}
 # Origin: {clean(origin)}.
 # Objective on the training instances of size {size}: {objective} (smaller is better).
-# Score it again: ahd evaluate {clean(problem.name)} best.py --split train
+# Score it again: run this file with the Python that has ahd, or {clean(evaluate)}
 
 {best.code.strip()}
 
@@ -34,6 +36,10 @@ if __name__ == "__main__":
 
     raise SystemExit(run_evaluate({problem.name!r}, [__file__], problem_path={problem.origin!r}))
 """
+
+
+def _option(name: str, value: str) -> list[str]:
+    return [name, value] if value else []
 
 
 def write_best(folder: Path, problem: Problem, config: RunConfig, best: Individual) -> Path:

@@ -94,7 +94,7 @@ class RunConfig:
             value = getattr(self, name)
             if value is not None and not low <= value <= high:
                 option = "--" + name.replace("_", "-")
-                raise ConfigError(f"{option} {value}: needs a value from {low:g} to {high:g}")
+                raise ConfigError(f"{option} {value}: needs a value from {low} to {high}")
         if self.budget < self.population:
             raise ConfigError(
                 f"--budget {self.budget} is smaller than the population of {self.population}: "

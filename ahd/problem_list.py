@@ -2,33 +2,27 @@
 
 import json
 
-from rich.console import Console
-from rich.table import Table
-
 from problems.problem import Problem
 from problems.registry import load, names
 
 
 def print_problems(as_json: bool, problem_path: str | None) -> None:
-    """Print one row (or one JSON line) per problem."""
+    """Print a few lines (or one JSON line) per problem."""
     problems = [load(name, problem_path) for name in names(problem_path)]
     if as_json:
         for problem in problems:
             print(json.dumps(_record(problem)))
         return
-    table = Table(title="Problems", title_justify="left")
-    for heading in ("name", "task", "train", "validation", "test", "training reference", "known heuristics"):
-        table.add_column(heading, overflow="fold")
     for problem in problems:
         reference = problem.reference("train", problem.sizes["train"][0])
-        table.add_row(
-            problem.name,
-            problem.title,
-            *(", ".join(map(str, problem.sizes[split])) for split in ("train", "val", "test")),
-            f"{reference.value:.{problem.decimals}f} ({reference.source})" if reference else "unknown",
-            ", ".join(problem.heuristics),
-        )
-    Console(soft_wrap=False).print(table)
+        known = f"{reference.value:.{problem.decimals}f} ({reference.source})" if reference else "unknown"
+        print(f"{problem.name}: {problem.title}")
+        for split in ("train", "val", "test"):
+            print(f"  {split + ' sizes':12} {', '.join(map(str, problem.sizes[split]))}")
+        print(f"  {'reference':12} {known}, on the training instances")
+        print(f"  {'heuristics':12} {'; '.join(problem.heuristics)}")
+        if problem.origin:
+            print(f"  {'file':12} {problem.origin}")
 
 
 def _record(problem: Problem) -> dict[str, object]:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ahd.config import RunConfig, Style
-from ahd.events import Display, Finished, Loading, Started
-from ahd.models.load import load_model
+from ahd.display.replay import stored_start
+from ahd.events import Display, Finished, Loading, Note, Started
+from ahd.models.load import is_to_be_built, load_model
 from ahd.population import Individual
 from ahd.schedule import Schedule, plan
 from ahd.search import Search
@@ -49,6 +50,12 @@ def resume(folder: Path, display: Display) -> str:
     """Go on with a run up to the same budget; a finished one only shows its end again."""
     store = Store.open(folder, write=True)
     config = store.config
+    ended = store.meta_record("finished")
+    if store.meta("status") == "done" and ended is not None:
+        with closing(store), display:
+            display.show(stored_start(store))
+            display.show(Finished(**(ended | {"folder": folder})))
+        return "done"
     return _carry_out(config, _problem(config), lambda: store, display)
 
 
@@ -66,7 +73,11 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
                 problem, workers=config.workers, memory_mb=config.memory_mb, time_limit=config.timeout or None
             )
         )
-        model = stack.enter_context(closing(_load(config, display)))
+        try:
+            model = stack.enter_context(closing(_load(config, display)))
+        except KeyboardInterrupt:
+            display.show(Note("stopped while loading the model: nothing was changed"))
+            return "interrupted"
         store = stack.enter_context(closing(open_store()))
         session = stack.enter_context(store.session())
         try:
@@ -113,8 +124,8 @@ def _interruptible() -> Iterator[None]:
 
 def _load(config: RunConfig, display: Display) -> Model:
     began = time.monotonic()
-    what = f"loading {config.model}"
-    display.show(Loading(what))
+    what = "building" if is_to_be_built(config.model) else "loading"
+    display.show(Loading(f"{what} {config.model}" + (", once" if what == "building" else "")))
     model = load_model(config)
     display.show(Loading(f"loading {model.name}", time.monotonic() - began))
     return model

@@ -61,7 +61,7 @@ def read(folder: Path) -> Run:
         updates = store.updates()
         return Run(
             folder,
-            store.meta("status") or "unknown",
+            store.status,
             updates[-1].weights_hash if updates else store.meta("base_hash") or "",
             stored_start(store),
             store.proposals(),
@@ -264,6 +264,7 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
     shares = facts["shares"]
     for name, value in (
         ("run", f"{run.folder} ({run.status})"),
+        *([] if run.status in ("done", "running") else [("go on with", f"ahd resume {run.folder}")]),
         ("problem", f"{config.problem}, method {config.method}, seed {config.seed}"),
         ("model", f"{started.model}, {started.parameters:,} weights, {started.style} style"),
         ("schedule", facts["schedule"]),

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import IO, Any
@@ -215,6 +215,16 @@ class Store:
     def meta(self, key: str) -> str | None:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
+
+    @property
+    def status(self) -> str:
+        """``running``, ``done``, ``interrupted``, or ``stopped`` for a run that was killed."""
+        status = self.meta("status") or "unknown"
+        if status == "running" and self._lock is None:
+            with suppress(ConfigError):
+                _take_lock(self.folder).close()
+                return "stopped"
+        return status
 
     def meta_record(self, key: str) -> dict[str, Any] | None:
         """A value of ``meta`` that is a JSON object.

@@ -53,6 +53,7 @@ problem = Problem(
         prefix=PREFIX,
         suffix=SUFFIX,
         hint="The arrays duration, weight, due, slack and urgency have one number per job.",
+        lead="due",
     ),
     heuristics={
         "earliest due date": PREFIX + " due" + SUFFIX,

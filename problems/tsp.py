@@ -67,8 +67,8 @@ def _complete(expression: str) -> str:
 
 HEURISTICS = {
     "nearest neighbour": _complete("near"),
-    "nearest, far from home first": _complete("near - 0.3 * home"),
-    "nearest, remote first": _complete("near - 0.5 * rest"),
+    "nearest minus home": _complete("near - 0.3 * home"),
+    "nearest minus rest": _complete("near - 0.5 * rest"),
 }
 
 

@@ -158,3 +158,27 @@ def test_a_killed_live_run_keeps_its_weights(tmp_path: Path) -> None:
     for update in updates:
         masters.update(update.seeds, update.weights, update.alpha)
         assert masters.hash() == update.weights_hash
+
+
+@pytest.mark.slow
+def test_resuming_a_finished_run_only_shows_its_end(whole: Path) -> None:
+    """A run that is done is not touched: same bytes' worth of rows, same wall time, the same last event."""
+    before = content(whole), Store.open(whole).wall_seconds(), Store.open(whole).meta("finished")
+    resumed = launch("resume", str(whole))
+    output, errors = resumed.communicate(timeout=60)
+    assert resumed.returncode == 0, errors
+    assert (content(whole), Store.open(whole).wall_seconds(), Store.open(whole).meta("finished")) == before
+    assert json.loads(output.splitlines()[-1])["event"] == "finished"
+
+
+@pytest.mark.slow
+def test_a_killed_run_is_told_from_a_running_one(tmp_path: Path) -> None:
+    """`ahd show` calls a run stopped when nothing works on it any more, and running while something does."""
+    folder = tmp_path / "run"
+    process = start(folder)
+    while not (folder / "run.sqlite").exists():
+        time.sleep(0.05)
+    assert Store.open(folder).status == "running"
+    process.kill()
+    process.wait()
+    assert Store.open(folder).status == "stopped"

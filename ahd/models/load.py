@@ -31,6 +31,13 @@ def check_model(name: str) -> None:
         locate(name)
 
 
+def is_to_be_built(name: str) -> bool:
+    """Whether loading the model begins with building the default one into the cache."""
+    from ahd.models import embedded
+
+    return name == DEFAULT and not embedded.folder().exists()
+
+
 def model_parameters(name: str) -> int:
     """Number of weights of ``--model name``, without loading an engine.
 

@@ -72,8 +72,8 @@ def test_nearest_neighbour_scores_what_is_known() -> None:
     ("name", "value"),
     [
         ("nearest neighbour", 7.00437),
-        ("nearest, far from home first", 6.71255),
-        ("nearest, remote first", 6.47196),
+        ("nearest minus home", 6.71255),
+        ("nearest minus rest", 6.47196),
     ],
 )
 def test_known_heuristics(name: str, value: float) -> None:
