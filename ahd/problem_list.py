@@ -3,12 +3,14 @@
 import json
 
 from problems.problem import Problem
-from problems.registry import load, names
+from problems.registry import load, load_file, names
 
 
 def print_problems(as_json: bool, problem_path: str | None) -> None:
     """Print a few lines (or one JSON line) per problem."""
-    problems = [load(name, problem_path) for name in names(problem_path)]
+    problems = [load(name) for name in names()]
+    if problem_path:
+        problems.append(load_file(problem_path))
     if as_json:
         for problem in problems:
             print(json.dumps(_record(problem)))

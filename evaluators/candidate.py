@@ -75,13 +75,8 @@ def _line(error: BaseException) -> str:
 
 
 def _describe(error: BaseException) -> str:
-    try:
-        message = frames.clean(str(error))
-    except Exception:
-        message = "?"
     where = _line(error)
-    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    return text[: frames.MAX_TEXT - len(where)] + where
+    return frames.one_line(error)[: frames.MAX_TEXT - len(where)] + where
 
 
 def evaluate(task: Task, source: str, instances: np.ndarray) -> bytes:

@@ -12,7 +12,8 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
-_NOBODY = 65534
+NOBODY = 65534
+"""User and group of the candidates of worker slot 0 when root starts them; slot n has this minus n."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -51,14 +52,18 @@ def close_descriptors(*keep: int) -> None:
                 os.close(int(entry))
 
 
-def confine(parent: int, used_bytes: int, memory_bytes: int, cpu_seconds: float) -> None:
+def confine(parent: int, used_bytes: int, memory_bytes: int, cpu_seconds: float, slot: int) -> None:
     """Give up, for good, what a candidate has no business with.
 
     Memory is limited to ``used_bytes`` (what the warm parent already maps) plus ``memory_bytes``.
     No core dumps, no growing files, few descriptors, no environment, no new privileges, no processes
     or threads, at most ``cpu_seconds`` (rounded up, plus one) of CPU per process whatever happens to
-    the parent. A candidate started by root runs as nobody: the kernel does not limit root's
-    processes, and root may signal everyone.
+    the parent. A candidate started by root runs as an unprivileged user: the kernel does not limit
+    root's processes, and root may signal everyone. Each worker slot has a user of its own
+    (``NOBODY - slot``), so that candidates which run side by side cannot signal each other.
+
+    Raises:
+        OSError, ValueError: the system refuses a limit.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
@@ -80,8 +85,9 @@ def confine(parent: int, used_bytes: int, memory_bytes: int, cpu_seconds: float)
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):  # a container that maps root only
             os.setgroups([])
-            os.setresgid(_NOBODY, _NOBODY, _NOBODY)
-            os.setresuid(_NOBODY, _NOBODY, _NOBODY)
+            user = NOBODY - slot
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     die_with_parent()
     if os.getppid() != parent:

@@ -34,6 +34,15 @@ def clean(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
+def one_line(error: BaseException) -> str:
+    """Type and message of ``error``, safe to show, whatever its ``__str__`` does."""
+    try:
+        message = clean(str(error))
+    except Exception:
+        message = "?"
+    return clean(f"{type(error).__name__}: {message}" if message else type(error).__name__)
+
+
 def encode_decisions(decisions: np.ndarray) -> bytes:
     """Frame an int64 or float64 array of any shape.
 

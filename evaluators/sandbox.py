@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import math
+import numbers
 import os
 import queue
 import signal
@@ -15,21 +17,26 @@ from typing import Any, Self
 import numpy as np
 from multiprocess.connection import Pipe
 
-from evaluators import frames
+from evaluators import confine, frames
 from evaluators.launch import ALLOWED, CleanProcess
 from evaluators.outcome import InvalidSolution, NonFinite, Outcome, Status
-from evaluators.task import Task, scaled_limit
+from evaluators.task import MAX_SECONDS, Task, scaled_limit
 from evaluators.worker import TICK, serve, wall_cap
 
 MAX_SOURCE = 200_000
 """Most bytes of source a candidate may have."""
+MEMORY_MB = (256, 1 << 20)
+"""Least and most MiB a candidate can be given."""
 START_LIMIT = 120.0
 """Seconds a worker may take to load a problem (the first ever also compiles its loops)."""
+MAX_WORKERS = 1024
 STARTS = 3
+ATTEMPTS = 2
+"""How often a candidate is tried when its worker dies under it."""
 
 
 class SandboxError(RuntimeError):
-    """The sandbox itself does not work: the worker cannot load the problem or cannot start."""
+    """The sandbox or the problem does not work; no candidate is to blame. The message is one line."""
 
 
 class _WorkerDied(Exception):
@@ -54,6 +61,10 @@ class Sandbox:
     with the work of other splits. Workers start at once, in the background.
 
     Usable from any thread; a context manager.
+
+    Raises:
+        ValueError: no workers, a time limit that is not above 0 and at most ``MAX_SECONDS``, or memory
+            outside ``MEMORY_MB``.
     """
 
     def __init__(
@@ -61,7 +72,11 @@ class Sandbox:
     ) -> None:
         self.problem = problem
         self.memory_mb = memory_mb
-        self.time_limit = time_limit or problem.time_limit
+        self.time_limit = _seconds(problem.time_limit if time_limit is None else time_limit)
+        if not MEMORY_MB[0] <= memory_mb <= MEMORY_MB[1]:
+            raise ValueError(f"memory_mb={memory_mb}: needs a value from {MEMORY_MB[0]} to {MEMORY_MB[1]}")
+        if not 1 <= workers <= MAX_WORKERS:
+            raise ValueError(f"workers={workers}: needs a value from 1 to {MAX_WORKERS}")
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._submitting = threading.Lock()
@@ -75,15 +90,23 @@ class Sandbox:
         ``size`` defaults to the split's first; ``time_limit`` is CPU seconds for this evaluation.
 
         Raises:
-            ValueError: the problem has no such split or size.
-            SandboxError: (from the future) the worker cannot load the problem.
+            ValueError: the problem has no such split or size, or the time limit is out of range.
+            SandboxError: (at once or from the future) the problem or the sandbox does not work.
             RuntimeError: the sandbox is closed.
         """
         if split not in self.problem.sizes:
             raise ValueError(f"{self.problem.name} has no split {split}: use {', '.join(self.problem.sizes)}")
-        size = size or self.problem.sizes[split][0]
-        instances = self.problem.instances(split, size)
-        limit = time_limit or scaled_limit(self.problem, split, size, self.time_limit)
+        offered = self.problem.sizes[split]
+        size = offered[0] if size is None else size
+        if size not in offered:
+            sizes = ", ".join(map(str, offered))
+            raise ValueError(f"{self.problem.name} has no {split} instances of size {size}: use {sizes}")
+        try:
+            instances = self.problem.instances(split, size)
+            limit = scaled_limit(self.problem, split, size, self.time_limit)
+        except (Exception, SystemExit) as error:
+            raise _fault(self.problem, f"its instances fail with {frames.one_line(error)}") from error
+        limit = limit if time_limit is None else _seconds(time_limit)
         future: Future[Outcome] = Future()
         rejected = _unreadable(source)
         if rejected:
@@ -128,6 +151,17 @@ class Sandbox:
         self.close()
 
 
+def _seconds(limit: float) -> float:
+    if not 0 < limit <= MAX_SECONDS:
+        raise ValueError(f"time_limit={limit}: needs a value above 0 and at most {MAX_SECONDS:g}")
+    return limit
+
+
+def _fault(problem: Task, what: str) -> SandboxError:
+    """The error for a defect of the problem, naming its file where it has one."""
+    return SandboxError(f"problem {problem.name}{f' ({problem.origin})' * bool(problem.origin)}: {what}")
+
+
 def _unreadable(source: str) -> str:
     """Why ``source`` cannot even be sent to a worker, or nothing."""
     try:
@@ -144,6 +178,7 @@ class _Slot:
 
     def __init__(self, sandbox: Sandbox, number: int) -> None:
         self._sandbox = sandbox
+        self._number = number
         self.worker: _Worker | None = None
         self._thread = threading.Thread(target=self._serve, name=f"sandbox-{number}", daemon=True)
         self._thread.start()
@@ -164,21 +199,40 @@ class _Slot:
                     return
                 if not job.future.set_running_or_notify_cancel():
                     continue
-                if failure is not None:
-                    job.future.set_exception(failure)
+                try:
+                    if failure is not None:
+                        raise failure
+                    outcome = self._evaluate(job)
+                except SandboxError as error:
+                    job.future.set_exception(error)
+                except BaseException as error:  # whoever waits for the future has to be told
+                    self._drop_worker()
+                    job.future.set_exception(SandboxError(f"the sandbox fails: {frames.one_line(error)}"))
                 else:
-                    job.future.set_result(self._evaluate(job))
+                    job.future.set_result(outcome)
         finally:
-            if self.worker is not None:
-                self.worker.stop()
+            self._drop_worker()
+
+    def _drop_worker(self) -> None:
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.stop()
 
     def _start(self) -> SandboxError | None:
         """Make sure there is a worker; what is wrong if there cannot be one."""
-        failure = None
+        try:
+            return self._try_to_start()
+        except BaseException as error:
+            self._drop_worker()
+            return SandboxError(f"the sandbox worker cannot be started: {frames.one_line(error)}")
+
+    def _try_to_start(self) -> SandboxError | None:
+        failure: SandboxError | None = None
         for _ in range(STARTS):
             if self.worker is not None or self._sandbox._closed.is_set():
                 return None
-            worker = self.worker = _Worker(self._sandbox.problem, self._sandbox.memory_mb)
+            worker = _Worker(self._sandbox.problem, self._sandbox.memory_mb, self._number)
+            self.worker = worker
             try:
                 answer = worker.receive(START_LIMIT)
             except _WorkerDied as error:
@@ -189,37 +243,48 @@ class _Slot:
                 reason = json.loads(answer)["failed"]
                 name = self._sandbox.problem.name
                 failure = SandboxError(f"the sandbox worker cannot load {name}: {reason}")
-            worker.stop()
-            self.worker = None
+            self._drop_worker()
         return failure
 
     def _evaluate(self, job: _Job) -> Outcome:
-        worker = self.worker
-        if worker is None:
-            return Outcome(Status.CRASHED, detail="the sandbox was closed")
-        start = time.monotonic()
-        try:
-            answer = worker.run(job)
-        except _WorkerDied as error:
-            worker.stop()
-            self.worker = None
-            closed = self._sandbox._closed.is_set()
-            detail = "the sandbox was closed" if closed else f"the worker process died: {error}"
-            status, objective = Status.CRASHED, None
-        else:
-            status, detail, objective = _judge(self._sandbox.problem, job.instances, answer)
-        return Outcome(status, objective, detail, time.monotonic() - start)
+        """The outcome of a job.
+
+        A worker may die of its candidate or of something else, such as a machine short of memory. So
+        the candidate is tried again on a fresh one, and has ``crashed`` only if that dies as well.
+
+        Raises:
+            SandboxError: the problem or the sandbox does not work.
+        """
+        detail, seconds = "", 0.0
+        for _ in range(ATTEMPTS):
+            failure = self._start()
+            if failure is not None:
+                raise failure
+            worker, start = self.worker, time.monotonic()
+            if worker is None or self._sandbox._closed.is_set():
+                break
+            try:
+                answer = worker.run(job)
+            except _WorkerDied as error:
+                detail, seconds = f"the worker process died: {error}", time.monotonic() - start
+                self._drop_worker()
+            else:
+                status, text, objective = _judge(self._sandbox.problem, job.instances, answer)
+                return Outcome(status, objective, text, time.monotonic() - start)
+        if self._sandbox._closed.is_set():
+            detail = "the sandbox was closed"
+        return Outcome(Status.CRASHED, None, detail, seconds)
 
 
 class _Worker:
     """One worker process and the pipe to it. Nothing that comes out of the pipe is unpickled."""
 
-    def __init__(self, problem: Task, memory_mb: int) -> None:
+    def __init__(self, problem: Task, memory_mb: int, slot: int) -> None:
         self._connection, theirs = Pipe()
         self._child = 0
         task = None if problem.origin else problem
         self._process: Any = CleanProcess(
-            target=serve, args=(task, problem.origin, memory_mb, theirs), daemon=True
+            target=serve, args=(task, problem.origin, memory_mb, slot, theirs), daemon=True
         )
         self._process.start()
         self.pid: int = self._process.pid
@@ -281,10 +346,17 @@ class _Gone:
 
 
 def _judge(problem: Task, instances: np.ndarray, answer: bytes) -> tuple[Status, str, float | None]:
-    """Turn a worker's answer into an outcome; the objective comes from the decisions alone."""
+    """Turn a worker's answer into an outcome; the objective comes from the decisions alone.
+
+    Raises:
+        SandboxError: the candidate could not be run, or the verifier fails: it raised something else
+            than ``InvalidSolution`` or ``NonFinite``, or returned no number.
+    """
     line, _, frame = answer.partition(b"\n")
     ending = json.loads(line)
     how, code, text = ending["how"], ending["code"], frames.clean(ending["text"])
+    if how == "fault":
+        raise _fault(problem, text)
     if how in ("timeout", "starved"):
         return Status.TIMEOUT, text, None
     if how == "exit":
@@ -304,15 +376,27 @@ def _judge(problem: Task, instances: np.ndarray, answer: bytes) -> tuple[Status,
     if isinstance(result, tuple):
         return *result, None
     try:
-        objective = float(problem.objective(instances, result))
+        value = problem.objective(instances, result)
     except InvalidSolution as error:
         return Status.INVALID_SOLUTION, frames.clean(str(error)), None
     except NonFinite as error:
         return Status.NONFINITE, frames.clean(str(error)), None
-    except Exception as error:
-        text = frames.clean(f"the decisions cannot be verified: {type(error).__name__}: {error}")
-        return Status.INVALID_SOLUTION, text, None
-    if not np.isfinite(objective):
+    except BaseException as error:
+        raise _fault(problem, f"its objective fails with {frames.one_line(error)}") from error
+    return _finite(problem, value)
+
+
+def _finite(problem: Task, value: object) -> tuple[Status, str, float | None]:
+    """The outcome for what a verifier returned."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise _fault(problem, f"its objective returns {type(value).__name__}, not a number")
+    try:
+        objective = float(value)
+    except OverflowError:
+        objective = math.inf
+    if not math.isfinite(objective):
         return Status.NONFINITE, f"the objective is {objective}", None
     return Status.OK, "", objective
 
@@ -328,7 +412,9 @@ def describe() -> dict[str, str]:
         "memory": "address space of the warm worker plus --memory-mb",
         "files": "no growth (RLIMIT_FSIZE 0), 64 descriptors, input and output to /dev/null",
         "processes": "none beside its own, no threads (RLIMIT_NPROC 0)",
-        "user": "nobody (65534), because this is root" if root else "your own, without new privileges",
+        "user": f"{confine.NOBODY} minus the worker's number (from 0), because this is root"
+        if root
+        else "your own, without new privileges",
         "environment": f"empty; the worker keeps {', '.join(ALLOWED)} where set",
         "source": f"at most {MAX_SOURCE // 1000} kB",
         "result": f"one frame of at most {frames.MAX_FRAME >> 20} MiB; "

@@ -8,6 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from evaluators.frames import one_line
+
+MAX_SECONDS = 86400.0
+"""Most CPU seconds an evaluation can be given."""
+
 
 class Task(Protocol):
     """The part of ``problems.problem.Problem`` that evaluators see; fields are described there."""
@@ -53,9 +58,8 @@ def load_task_file(path: str | Path) -> Any:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise BrokenProblemFile(f"{path}: fails with {reason}; mend the file") from error
+    except BaseException as error:  # sys.exit too: nothing in a problem file ends the command silently
+        raise BrokenProblemFile(f"{path}: fails with {one_line(error)}; mend the file") from error
     if not hasattr(module, "problem"):
         raise BrokenProblemFile(f"{path}: defines no `problem`; end it with `problem = Problem(...)`")
     return module.problem
@@ -65,9 +69,9 @@ def scaled_limit(task: Task, split: str, size: int, training_limit: float) -> fl
     """CPU seconds for a split: ``training_limit`` times how much more work it is than training.
 
     Work is taken as the number of instances times the square of their size; never less than the
-    training limit itself.
+    training limit itself, never more than ``MAX_SECONDS``.
     """
     train_size = task.sizes["train"][0]
     train = len(task.instances("train", train_size)) * train_size**2
     work = len(task.instances(split, size)) * size**2
-    return training_limit * max(1.0, work / train)
+    return min(training_limit * max(1.0, work / train), MAX_SECONDS)

@@ -27,6 +27,7 @@ TICK = 0.05
 GRACE = 0.2
 """Seconds a candidate has to exit by itself after closing its result pipe."""
 WALL_FACTOR, WALL_EXTRA = 10.0, 10.0
+_CONFINED = b"\0"
 PRELOADED = (
     *("abc", "bisect", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "decimal"),
     *("enum", "fractions", "functools", "heapq", "itertools", "json", "math", "numbers", "operator", "queue"),
@@ -46,7 +47,8 @@ class Ending:
     """How a candidate's process ended.
 
     ``how`` is ``frame`` (it sent a whole frame), ``exit`` or ``signal`` (with ``code``), ``timeout``,
-    ``starved`` (the wall cap came first), or ``bad`` (``text`` says why the result is none).
+    ``starved`` (the wall cap came first), ``bad`` (``text`` says why the result is none), or
+    ``fault`` (the candidate never ran: the problem or the system failed, ``text`` says how).
     """
 
     how: str
@@ -58,20 +60,31 @@ class _MainIsGone(Exception):
     pass
 
 
-def serve(task: Task | None, origin: str, memory_mb: int, connection: Any) -> None:
+@dataclass(frozen=True)
+class _Confines:
+    memory_bytes: int
+    limit: float
+    slot: int
+
+
+def serve(task: Task | None, origin: str, memory_mb: int, slot: int, connection: Any) -> None:
     """Answer jobs ``(source, split, size, limit)`` from ``connection`` until it closes.
 
     First sends ``{"ready": true}`` or ``{"failed": reason}``; then for each job ``{"pid": child}``
-    and an ``Ending`` followed by a newline and the frame.
+    (0 when there is none) and an ``Ending`` followed by a newline and the frame.
+
+    When the main process dies, so does the worker, even a stopped one. Without a candidate it is
+    killed; while it has one it is woken (``SIGCONT``), finds its connection closed, and kills all its
+    descendants before it goes.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
-    confine.die_with_parent(signal.SIGTERM)
+    confine.die_with_parent()
     confine.adopt_orphans()
     confine.hide_memory()
     confine.close_descriptors(connection.fileno())
     try:
-        _work(task, origin, memory_mb, connection)
+        _work(task, origin, memory_mb, slot, connection)
     except (EOFError, OSError, _MainIsGone):
         pass
     finally:
@@ -84,21 +97,31 @@ def _leave(number: int, frame: object) -> None:
     raise _MainIsGone
 
 
-def _work(task: Task | None, origin: str, memory_mb: int, connection: Any) -> None:
+def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection: Any) -> None:
     try:
         task = task or load_task_file(origin)
         instances = {("train", task.sizes["train"][0]): task.instances("train", task.sizes["train"][0])}
         _warm(task, next(iter(instances.values())))
-    except Exception as error:
-        text = frames.clean(f"{type(error).__name__}: {error}")
-        connection.send_bytes(json.dumps({"failed": text}).encode())
+    except _MainIsGone:
+        raise
+    except BaseException as error:
+        connection.send_bytes(json.dumps({"failed": frames.one_line(error)}).encode())
         return
     connection.send_bytes(b'{"ready": true}')
     while True:
         source, split, size, limit = connection.recv()
-        if (split, size) not in instances:
-            instances[split, size] = task.instances(split, size)
-        ending, frame = _evaluate(task, source, instances[split, size], memory_mb, limit, connection)
+        try:
+            if (split, size) not in instances:
+                instances[split, size] = task.instances(split, size)
+        except _MainIsGone:
+            raise
+        except BaseException as error:
+            connection.send_bytes(b'{"pid": 0}')
+            text = f"instances({split!r}, {size}) fails with {frames.one_line(error)}"
+            ending, frame = Ending("fault", text=text), b""
+        else:
+            confines = _Confines(memory_mb << 20, limit, slot)
+            ending, frame = _evaluate(task, source, instances[split, size], confines, connection)
         connection.send_bytes(json.dumps(asdict(ending)).encode() + b"\n" + frame)
 
 
@@ -116,28 +139,46 @@ def _warm(task: Task, instances: np.ndarray) -> None:
 
 
 def _evaluate(
-    task: Task, source: str, instances: np.ndarray, memory_mb: int, limit: float, connection: Any
+    task: Task, source: str, instances: np.ndarray, confines: _Confines, connection: Any
 ) -> tuple[Ending, bytes]:
+    """Fork a candidate and collect its result.
+
+    Before anything of the candidate runs, its process writes ``_CONFINED``. So a failure to confine
+    is told from whatever a candidate does, and a candidate cannot pretend that it was one.
+    """
     results, sink = os.pipe()
     parent, used = os.getpid(), confine.address_space()
+    confine.die_with_parent(signal.SIGCONT)
     gc.disable()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        os.close(results)
+        os.close(sink)
+        connection.send_bytes(b'{"pid": 0}')
+        return Ending("fault", text=f"no process can be started: {frames.one_line(error)}"), b""
     if child == 0:
         try:
             os.setsid()
             confine.close_descriptors(sink)
-            confine.confine(parent, used, memory_mb << 20, limit)
-            candidate.write_all(sink, candidate.evaluate(task, source, instances))
+            try:
+                confine.confine(parent, used, confines.memory_bytes, confines.limit, confines.slot)
+            except BaseException as error:
+                os.write(sink, frames.one_line(error).encode("utf-8", "replace"))
+            else:
+                os.write(sink, _CONFINED)
+                candidate.write_all(sink, candidate.evaluate(task, source, instances))
         finally:
             os._exit(0)
     os.close(sink)
     try:
         connection.send_bytes(json.dumps({"pid": child}).encode())
-        return _watch(child, results, limit, connection)
+        return _watch(child, results, confines.limit, connection)
     finally:
         os.close(results)
         _end_group(child)
         _end_descendants()
+        confine.die_with_parent()
 
 
 def _watch(child: int, results: int, limit: float, connection: Any) -> tuple[Ending, bytes]:
@@ -150,19 +191,28 @@ def _watch(child: int, results: int, limit: float, connection: Any) -> tuple[End
     try:
         frame = bytearray()
         expected = frames.HEADER_SIZE
+        confined = False
         start = last = time.monotonic()
         cpu = asleep = 0.0
         while True:
             spare = max(0.0, limit - cpu - asleep)
             ready, _, _ = select.select([results, handle, connection], [], [], min(TICK, spare + 0.001))
+            if handle in ready and results not in ready:  # it may have written before it ended
+                ready, _, _ = select.select([results, handle, connection], [], [], 0)
             if connection in ready:
                 raise _MainIsGone
             if results in ready:
                 block = os.read(results, 1 << 20)
                 if not block:
                     select.select([handle], [], [], GRACE)
-                    return _ending(child, frame), b""
+                    return _ending(child, frame, confined), b""
                 frame += block
+                if not confined:
+                    if frame[:1] != _CONFINED:
+                        text = frames.clean(frame.decode("utf-8", "replace"))
+                        return Ending("fault", text=f"a process cannot be confined: {text}"), b""
+                    confined = True
+                    del frame[:1]
                 if len(frame) >= frames.HEADER_SIZE and expected == frames.HEADER_SIZE:
                     try:
                         expected += frames.payload_size(bytes(frame[: frames.HEADER_SIZE]))
@@ -171,7 +221,7 @@ def _watch(child: int, results: int, limit: float, connection: Any) -> tuple[End
                 if len(frame) >= expected > frames.HEADER_SIZE:
                     return Ending("frame"), bytes(frame)
             elif handle in ready:
-                return _ending(child, frame), b""
+                return _ending(child, frame, confined), b""
             now = time.monotonic()
             used, running = _activity(child, cpu)
             if not running:
@@ -195,8 +245,10 @@ def _activity(child: int, before: float) -> tuple[float, bool]:
         return before, True  # it is just exiting: the pidfd tells
 
 
-def _ending(child: int, frame: bytearray) -> Ending:
+def _ending(child: int, frame: bytearray, confined: bool) -> Ending:
     """How a child without a whole frame ended; one that still runs has closed its pipe."""
+    if not confined:
+        return Ending("fault", text="a process ended before it was confined")
     gone = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if gone is None:
         return Ending("bad", text="closed its result pipe")

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,6 +79,44 @@ def test_bad_input_is_one_line(
     with pytest.raises(ConfigError, match=message) as caught:
         run_evaluate(problem, files, split, size)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"timeout": value}, "--timeout") for value in (-1.0, float("nan"), float("inf"), 1e300, 86401.0)),
+        *(({"memory_mb": value}, "--memory-mb") for value in (0, -5, 1, 255, 1 << 40)),
+        *(({"size": value}, "--size") for value in (0, -1)),
+    ],
+)
+def test_options_out_of_range_are_one_line(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    """A number that cannot be used is refused before anything runs, in one line naming the option."""
+    file = write(tmp_path, "good.py", NEAREST)
+    with pytest.raises(ConfigError, match=f"^{message} ") as caught:
+        run_evaluate("tsp", [file], **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("field", ["objective", "instances", "run"])
+def test_a_problem_that_leaves_is_one_line(tmp_path: Path, field: str) -> None:
+    """A function of a problem file that calls ``sys.exit`` neither ends the command silently nor hangs it."""
+    text = (
+        "import dataclasses, sys\nfrom problems.tsp import problem as tsp\n"
+        f"problem = dataclasses.replace(tsp, name='leaver', {field}=lambda *_: sys.exit(0))\n"
+    )
+    problem = write(tmp_path, "leaver.py", text)
+    with pytest.raises(ConfigError, match="SystemExit") as caught:
+        run_evaluate("leaver", [write(tmp_path, "good.py", NEAREST)], problem_path=problem)
+    assert "leaver" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_syntax_error(tmp_path: Path) -> None:
+    """A file as some editors save it, with a UTF-8 byte order mark, scores what it does without."""
+    path = tmp_path / "marked.py"
+    path.write_bytes(b"\xef\xbb\xbf" + NEAREST.encode())
+    (result,) = evaluate_files(registry.load("tsp"), [path])
+    assert result.outcome.objective == NEAREST_LENGTH
 
 
 def test_not_utf8_is_a_syntax_error(tmp_path: Path) -> None:
