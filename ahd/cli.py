@@ -84,7 +84,7 @@ def run(
     model: Annotated[
         str,
         typer.Option(
-            help="smollm2-135m (ships with ahd), a local folder, a Hugging Face id, or scripted (a double)."
+            help="smollm2-135m (the default), a folder, a Hugging Face id, or scripted (for tests)."
         ),
     ] = _DEFAULTS.model,
     style: Annotated[
@@ -168,7 +168,9 @@ def run(
 
 @app.command()
 def resume(folder: RunFolder, display: Display = DisplayChoice.AUTO) -> None:
-    """Go on with a run that was stopped or killed, up to the same budget.
+    """Go on with a stopped or killed run.
+
+    It ends at the same budget, with the weights rebuilt and checked.
 
     \b
     Example:
@@ -189,7 +191,9 @@ def resume(folder: RunFolder, display: Display = DisplayChoice.AUTO) -> None:
 
 @app.command()
 def show(folder: RunFolder, as_json: Json = False) -> None:
-    """Summarise a run: spend, best heuristic, population, outcomes, updates.
+    """Summarise a run.
+
+    Spend, best heuristic, population, outcomes and updates.
 
     \b
     Example:
@@ -216,7 +220,7 @@ def best(folder: RunFolder, as_json: Json = False) -> None:
 @app.command()
 def evaluate(
     problem: Annotated[str, typer.Argument(help="Name of a problem.")],
-    files: Annotated[list[str], typer.Argument(metavar="FILE.py...", help="Heuristics, one a file.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE.py", help="Heuristics, one a file.")],
     split: Annotated[str, typer.Option(help="train, val or test.")] = "train",
     size: Annotated[int | None, typer.Option(help="Instance size (default: the split's first).")] = None,
     as_json: Json = False,
@@ -226,7 +230,9 @@ def evaluate(
     ] = 0.0,
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = _DEFAULTS.memory_mb,
 ) -> None:
-    """Score heuristics from files in the sandbox; needs no model. Exit code 1 if one fails.
+    """Score heuristic files in the sandbox.
+
+    Needs no model. Exit code 1 if a file fails.
 
     \b
     Examples:
@@ -263,7 +269,9 @@ def problems(as_json: Json = False, problem_path: ProblemPath = "") -> None:
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """Check the machine: engine, model, processor, preload, sandbox; each finding with its mend.
+    """Check the machine.
+
+    Engine, model, processor, preload, sandbox: each finding with its mend.
 
     \b
     Example:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ahd.config import RunConfig, Style
-from ahd.display.replay import stored_start
-from ahd.events import Display, Finished, Loading, Note, Started
+from ahd.display.replay import replay
+from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
 from ahd.models.load import is_to_be_built, load_model
 from ahd.population import Individual
 from ahd.schedule import Schedule, plan
@@ -53,7 +53,9 @@ def resume(folder: Path, display: Display) -> str:
     ended = store.meta_record("finished")
     if store.meta("status") == "done" and ended is not None:
         with closing(store), display:
-            display.show(stored_start(store))
+            for _, event in replay(folder):
+                told = replace(event, replayed=True) if isinstance(event, Proposed | Updated) else event
+                display.show(told)
             display.show(Finished(**(ended | {"folder": folder})))
         return "done"
     return _carry_out(config, _problem(config), lambda: store, display)

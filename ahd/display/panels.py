@@ -241,7 +241,7 @@ def speed(progress: Progress, width: int, height: int, now: float) -> Panel:
     inner = width - 4
     split = progress.split
     rates = [
-        line((rate(progress.tokens_per_second), "bold"), (" tokens/s", DIM)),
+        line((rate(progress.tokens_per_second), "bold"), (" tokens/s generating", DIM)),
         line((rate(progress.evaluations_per_second), "bold"), (" evaluations/s", DIM)),
         line((rate(progress.proposals_per_minute(now)), "bold"), (" proposals/min", DIM)),
     ]

@@ -21,6 +21,7 @@ class PlainDisplay:
         self.progress = Progress()
         self._out = out or sys.stdout
         self._clock = clock
+        self._catching_up = False
         self._said = 0.0
 
     def __enter__(self) -> "PlainDisplay":
@@ -50,12 +51,15 @@ class PlainDisplay:
                 self._start(event)
             case Note(text):
                 self._say(f"note: {clean(text)}")
-            case Proposed() if not event.replayed:
+            case Proposed(replayed=True):
+                self._catching_up = True
+            case Proposed():
+                self._catching_up = False
                 if self.progress.best != before:
                     self._say(f"{self._where()}  better: {self._best()}  by {event.operator} #{event.id}")
                 if now - self._said >= EVERY:
                     self._pace(now)
-            case Evolved():
+            case Evolved() if not self._catching_up:
                 if now - self._said >= 1.0:
                     self._pace(now)
             case Updated() if not event.replayed:
