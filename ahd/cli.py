@@ -319,7 +319,7 @@ def main() -> None:
 
 
 def _run_command() -> object:
-    from evaluators.sandbox import SandboxError
+    from evaluators.judge import SandboxError
     from evaluators.task import BrokenProblemFile
     from problems.registry import UnknownProblem
 

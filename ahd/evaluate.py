@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ahd.config import ConfigError
+from evaluators.judge import SandboxError
 from evaluators.outcome import Outcome, Status
-from evaluators.sandbox import MEMORY_MB, Sandbox, SandboxError
+from evaluators.sandbox import MEMORY_MB, Sandbox
 from evaluators.task import MAX_SECONDS, BrokenProblemFile
 from problems import registry
 from problems.check import reference_of

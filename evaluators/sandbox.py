@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import math
-import numbers
 import os
 import queue
 import signal
@@ -18,8 +16,9 @@ import numpy as np
 from multiprocess.connection import Pipe
 
 from evaluators import confine, frames
+from evaluators.judge import SandboxError, fault, judge
 from evaluators.launch import ALLOWED, CleanProcess
-from evaluators.outcome import InvalidSolution, NonFinite, Outcome, Status
+from evaluators.outcome import Outcome, Status
 from evaluators.task import MAX_SECONDS, Task, scaled_limit
 from evaluators.worker import TICK, serve, wall_cap
 
@@ -33,10 +32,6 @@ MAX_WORKERS = 1024
 STARTS = 3
 ATTEMPTS = 2
 """How often a candidate is tried when its worker dies under it."""
-
-
-class SandboxError(RuntimeError):
-    """The sandbox or the problem does not work; no candidate is to blame. The message is one line."""
 
 
 class _WorkerDied(Exception):
@@ -105,7 +100,7 @@ class Sandbox:
             instances = self.problem.instances(split, size)
             limit = scaled_limit(self.problem, split, size, self.time_limit)
         except (Exception, SystemExit) as error:
-            raise _fault(self.problem, f"its instances fail with {frames.one_line(error)}") from error
+            raise fault(self.problem, f"its instances fail with {frames.one_line(error)}") from error
         limit = limit if time_limit is None else _seconds(time_limit)
         future: Future[Outcome] = Future()
         rejected = _unreadable(source)
@@ -155,11 +150,6 @@ def _seconds(limit: float) -> float:
     if not 0 < limit <= MAX_SECONDS:
         raise ValueError(f"time_limit={limit}: needs a value above 0 and at most {MAX_SECONDS:g}")
     return limit
-
-
-def _fault(problem: Task, what: str) -> SandboxError:
-    """The error for a defect of the problem, naming its file where it has one."""
-    return SandboxError(f"problem {problem.name}{f' ({problem.origin})' * bool(problem.origin)}: {what}")
 
 
 def _unreadable(source: str) -> str:
@@ -269,7 +259,7 @@ class _Slot:
                 detail, seconds = f"the worker process died: {error}", time.monotonic() - start
                 self._drop_worker()
             else:
-                status, text, objective = _judge(self._sandbox.problem, job.instances, answer)
+                status, text, objective = judge(self._sandbox.problem, job.instances, answer)
                 return Outcome(status, objective, text, time.monotonic() - start)
         if self._sandbox._closed.is_set():
             detail = "the sandbox was closed"
@@ -343,62 +333,6 @@ class _Gone:
 
     def join(self, timeout: float) -> None:
         return
-
-
-def _judge(problem: Task, instances: np.ndarray, answer: bytes) -> tuple[Status, str, float | None]:
-    """Turn a worker's answer into an outcome; the objective comes from the decisions alone.
-
-    Raises:
-        SandboxError: the candidate could not be run, or the verifier fails: it raised something else
-            than ``InvalidSolution`` or ``NonFinite``, or returned no number.
-    """
-    line, _, frame = answer.partition(b"\n")
-    ending = json.loads(line)
-    how, code, text = ending["how"], ending["code"], frames.clean(ending["text"])
-    if how == "fault":
-        raise _fault(problem, text)
-    if how in ("timeout", "starved"):
-        return Status.TIMEOUT, text, None
-    if how == "exit":
-        return Status.CRASHED, f"left the process with exit code {code}", None
-    if how == "signal":
-        try:
-            name = signal.Signals(code).name
-        except ValueError:
-            name = str(code)
-        return Status.CRASHED, f"was killed by {name}", None
-    if how != "frame":
-        return Status.CRASHED, text, None
-    try:
-        result = frames.decode(frame)
-    except frames.BadFrame as error:
-        return Status.CRASHED, str(error), None
-    if isinstance(result, tuple):
-        return *result, None
-    try:
-        value = problem.objective(instances, result)
-    except InvalidSolution as error:
-        return Status.INVALID_SOLUTION, frames.clean(str(error)), None
-    except NonFinite as error:
-        return Status.NONFINITE, frames.clean(str(error)), None
-    except BaseException as error:
-        raise _fault(problem, f"its objective fails with {frames.one_line(error)}") from error
-    return _finite(problem, value)
-
-
-def _finite(problem: Task, value: object) -> tuple[Status, str, float | None]:
-    """The outcome for what a verifier returned."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise _fault(problem, f"its objective returns {type(value).__name__}, not a number")
-    try:
-        objective = float(value)
-    except OverflowError:
-        objective = math.inf
-    if not math.isfinite(objective):
-        return Status.NONFINITE, f"the objective is {objective}", None
-    return Status.OK, "", objective
 
 
 def describe() -> dict[str, str]:

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluators.judge import SandboxError
 from evaluators.outcome import Status
-from evaluators.sandbox import Sandbox, SandboxError, describe
+from evaluators.sandbox import Sandbox, describe
 from evaluators.task import scaled_limit
 from problems.tsp import problem as tsp
 from tests.evaluators.aftermath import (

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.sandbox import Sandbox, SandboxError
+from evaluators.judge import SandboxError
+from evaluators.sandbox import Sandbox
 from evaluators.task import BrokenProblemFile
 from problems import registry
 from problems.check import check
