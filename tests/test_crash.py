@@ -107,6 +107,8 @@ def test_a_stop_is_clean_and_says_how_to_resume(tmp_path: Path, whole: Path, num
         text=True,
         cwd=ROOT,
         start_new_session=True,
+        # a shell that runs the tests in the background leaves Ctrl-C ignored in all of them
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while not (folder / "run.sqlite").exists() or len(Store.open(folder).proposals()) < 40:
         time.sleep(0.05)
