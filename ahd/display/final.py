@@ -73,7 +73,9 @@ def _lead(progress: Progress) -> list[Row]:
     if progress.rival is None or progress.gain is None:
         return []
     name, value = progress.rival
-    side = "better" if progress.gain >= 0 else "worse"
+    if progress.gain == 0:
+        return [Row("", "equal", f"to {clean(name)} ({progress.number(value)})")]
+    side = "better" if progress.gain > 0 else "worse"
     amount = percent(abs(progress.gain), 2)
     return [Row("", f"{amount} {side}", f"than {clean(name)} ({progress.number(value)})")]
 
