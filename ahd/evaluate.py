@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ahd.config import ConfigError
+from ahd.gap import relative_gap
 from evaluators.judge import SandboxError
 from evaluators.outcome import Outcome, Status
 from evaluators.sandbox import MEMORY_MB, Sandbox
 from evaluators.task import MAX_SECONDS, BrokenProblemFile
 from problems import registry
 from problems.check import reference_of
-from problems.problem import Problem, Reference
+from problems.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,6 @@ class FileResult:
                 "detail": self.outcome.detail,
             }
         )
-
-
-def relative_gap(objective: float | None, reference: Reference | None) -> float | None:
-    """(objective - reference) / |reference|: how much worse, as a share. None without either."""
-    if objective is None or reference is None or reference.value == 0:
-        return None
-    return (objective - reference.value) / abs(reference.value)
 
 
 def evaluate_files(
@@ -82,7 +76,11 @@ def evaluate_files(
             futures = [sandbox.submit(source, split, size, timeout or None) for source in sources]
             for file, future in zip(files, futures, strict=True):
                 outcome = future.result()
-                yield FileResult(str(file), outcome, relative_gap(outcome.objective, reference))
+                yield FileResult(
+                    str(file),
+                    outcome,
+                    relative_gap(outcome.objective, reference.value if reference else None),
+                )
     except BrokenProblemFile as error:
         raise ConfigError(str(error)) from error
     except SandboxError as error:

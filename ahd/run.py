@@ -13,6 +13,7 @@ from typing import Any
 from ahd.config import RunConfig, Style
 from ahd.display.replay import replay
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
+from ahd.gap import relative_gap
 from ahd.models.load import is_to_be_built, load_model
 from ahd.population import Individual
 from ahd.schedule import Schedule, plan
@@ -22,6 +23,7 @@ from ahd.style import resolve_style
 from evaluators.outcome import Outcome
 from evaluators.sandbox import Sandbox
 from operators.model import Model
+from problems.check import reference_of
 from problems.problem import Problem
 from problems.registry import load as load_problem
 
@@ -146,7 +148,7 @@ def _announce(
     futures = {name: sandbox.submit(code) for name, code in problem.heuristics.items()}
     outcomes = {name: future.result() for name, future in futures.items()}
     known = {name: outcome.objective for name, outcome in outcomes.items() if outcome.objective is not None}
-    reference = problem.reference("train", problem.sizes["train"][0])
+    reference = reference_of(problem, "train", problem.sizes["train"][0])
     started = Started(
         config=config,
         folder=store.folder,
@@ -185,9 +187,9 @@ def _conclude(
         status=status,
         folder=store.folder,
         best=objective,
-        gap=gap(problem, "train", problem.sizes["train"][0], objective),
+        gap=_gap(problem, "train", problem.sizes["train"][0], objective),
         test=outcome.objective if outcome else None,
-        test_gap=gap(problem, "test", size, outcome.objective if outcome else None),
+        test_gap=_gap(problem, "test", size, outcome.objective if outcome else None),
         test_what=f"{len(problem.instances('test', size))} instances of size {size}",
         test_detail=f"{outcome.status.value}: {outcome.detail}" if outcome and not outcome.ok else "",
         summary=summarise(store),
@@ -198,12 +200,9 @@ def _best_stored(store: Store) -> float | None:
     return min((row.objective for row in store.proposals() if row.objective is not None), default=None)
 
 
-def gap(problem: Problem, split: str, size: int, objective: float | None) -> float | None:
-    """``(objective - reference) / |reference|``, None where either is unknown."""
-    reference = problem.reference(split, size)
-    if objective is None or reference is None:
-        return None
-    return (objective - reference.value) / abs(reference.value)
+def _gap(problem: Problem, split: str, size: int, objective: float | None) -> float | None:
+    reference = reference_of(problem, split, size)
+    return relative_gap(objective, reference.value if reference else None)
 
 
 def summarise(store: Store) -> dict[str, Any]:

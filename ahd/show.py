@@ -16,8 +16,9 @@ from rich.text import Text
 from ahd.config import ConfigError
 from ahd.display.jsonl import as_json as plain_json
 from ahd.display.replay import stored_start, survivors
-from ahd.display.text import clean, clean_block, duration, gap_to, percent, rate, signed_percent, snippet
+from ahd.display.text import clean, clean_block, duration, percent, rate, signed_percent, snippet
 from ahd.events import Member, Started
+from ahd.gap import relative_gap
 from ahd.store import Proposal, Store, UpdateRow
 
 REASONS = 3
@@ -44,7 +45,7 @@ class Run:
         return survivors(self.started, self.rows)
 
     def gap(self, objective: float | None) -> float | None:
-        return gap_to(objective, self.started.reference)
+        return relative_gap(objective, self.started.reference)
 
     def number(self, objective: float | None) -> str:
         return "-" if objective is None else f"{objective:.{self.started.decimals}f}"

@@ -4,8 +4,9 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ahd.display.text import clean, gap_to, snippet
+from ahd.display.text import clean, snippet
 from ahd.events import Event, Evolved, Finished, Loading, Member, Note, Proposed, Started, Updated
+from ahd.gap import relative_gap
 
 RECENT = 96
 """Proposals that count for the current rates."""
@@ -217,10 +218,10 @@ class Progress:
 
     def gap(self, objective: float | None) -> float | None:
         """Relative distance of a training objective above the reference."""
-        return gap_to(objective, self.started.reference if self.started else None)
+        return relative_gap(objective, self.started.reference if self.started else None)
 
     @property
     def gain(self) -> float | None:
         """How much better the best is than the best known heuristic, as a share of the latter."""
-        lead = gap_to(self.best, self.rival[1] if self.rival else None)
+        lead = relative_gap(self.best, self.rival[1] if self.rival else None)
         return None if lead is None else -lead

@@ -53,13 +53,6 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def gap_to(objective: float | None, reference: float | None) -> float | None:
-    """Relative distance above a reference value that is minimised: (x - r) / |r|."""
-    if objective is None or reference is None or reference == 0:
-        return None
-    return (objective - reference) / abs(reference)
-
-
 def percent(share: float, decimals: int = 1) -> str:
     return f"{100 * share:.{decimals}f}%"
 

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ahd.display.text import clean, clean_block, duration, gap_to, snippet
+from ahd.display.text import clean, clean_block, duration, snippet
+from ahd.gap import relative_gap
 from tests.display.synthetic_run import HOSTILE
 
 
@@ -39,6 +40,6 @@ def test_clean_block_keeps_lines_only() -> None:
 def test_figures() -> None:
     """Durations and gaps as stated."""
     assert [duration(s) for s in (7, 754, 7384)] == ["0:07", "12:34", "2:03:04"]
-    assert gap_to(-40.0, -50.0) == 0.2
-    assert gap_to(None, 1.0) is None
-    assert gap_to(1.0, 0.0) is None
+    assert relative_gap(-40.0, -50.0) == 0.2
+    assert relative_gap(None, 1.0) is None
+    assert relative_gap(1.0, 0.0) is None
