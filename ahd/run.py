@@ -1,11 +1,10 @@
 """From a configuration or a run folder to a finished run: puts the parts together and takes them down."""
 
 import json
-import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from ahd.models.load import is_to_be_built, load_model
 from ahd.population import Individual
 from ahd.schedule import Schedule, plan
 from ahd.search import Search
+from ahd.stop import Stop
 from ahd.store import Store
 from ahd.style import resolve_style
 from evaluators.outcome import Outcome
@@ -70,7 +70,8 @@ def _problem(config: RunConfig) -> Problem:
 def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Store], display: Display) -> str:
     """Load what is slow, then open the run and search: a run that cannot start leaves nothing behind."""
     with ExitStack() as stack:
-        stack.enter_context(_interruptible())
+        stop = Stop()
+        stack.enter_context(stop.listening())
         stack.enter_context(display)
         sandbox = stack.enter_context(
             Sandbox(
@@ -84,8 +85,9 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
             return "interrupted"
         store = stack.enter_context(closing(open_store()))
         session = stack.enter_context(store.session())
+        stop.gently = True
         try:
-            best = _search(config, problem, model, sandbox, store, display)
+            best = _search(config, problem, model, sandbox, store, display, stop)
             finished = _conclude(problem, store, best, "done", lambda: _test(problem, sandbox, best))
             session.status = "done"
         except KeyboardInterrupt:
@@ -96,7 +98,13 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
 
 
 def _search(
-    config: RunConfig, problem: Problem, model: Model, sandbox: Sandbox, store: Store, display: Display
+    config: RunConfig,
+    problem: Problem,
+    model: Model,
+    sandbox: Sandbox,
+    store: Store,
+    display: Display,
+    stop: Stop,
 ) -> Individual:
     style = resolve_style(config.style, model.parameters)
     schedule = plan(config.method, config.budget)
@@ -108,22 +116,7 @@ def _search(
         schedule=schedule.description,
     )
     _announce(config, problem, style, schedule, model, sandbox, store, display)
-    return Search(config, style, problem, schedule, model, sandbox, store, display).run()
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP stop the run the way Ctrl-C does."""
-
-    def stop(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    previous = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+    return Search(config, style, problem, schedule, model, sandbox, store, display, stop).run()
 
 
 def _load(config: RunConfig, display: Display) -> Model:

@@ -5,7 +5,7 @@ Resuming is the same loop: proposals and updates already in the store stand in f
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -58,7 +58,8 @@ class Pending:
 
 
 class Search:
-    """One run from its first proposal to its last."""
+    """One run from its first proposal to its last. ``check_stop`` raises ``KeyboardInterrupt`` when the
+    run is to stop; it is called at every reply."""
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class Search:
         evaluator: Evaluator,
         store: Store,
         display: Display,
+        check_stop: Callable[[], None] = lambda: None,
     ) -> None:
         self.config = config
         self.style = style
@@ -79,6 +81,7 @@ class Search:
         self.evaluator = evaluator
         self.store = store
         self.display = display
+        self.check_stop = check_stop
         self.population = Population(config.population)
         self.spent = 0
         self.init_spent = 0
@@ -153,6 +156,7 @@ class Search:
 
     def _run(self, batch: Batch, phase: str) -> list[Proposal]:
         """Make and store the proposals of one batch; learn from them; let the best survive."""
+        self.check_stop()
         tasks = self._tasks(batch)
         stored = {row.slot: row for row in self.store.proposals(batch.number)}
         rows: list[Proposal] = []
@@ -248,6 +252,7 @@ class Search:
         for index, reply in self.model.generate(requests, [task.direction for task in tasks]):
             pending[index] = self._evaluate(tasks[index], reply, phase)
             store_ready(wait=False)
+            self.check_stop()
         store_ready(wait=True)
         return rows
 

@@ -319,7 +319,10 @@ class _Worker:
             if isinstance(process, _Gone):
                 return
             process.terminate()
-            process.join(1.0)
+            # not join(1.0): the worker has closed its sentinel, so that would wait without a limit
+            deadline = time.monotonic() + 1.0
+            while process.exitcode is None and time.monotonic() < deadline:
+                time.sleep(0.005)
             if process.exitcode is None:
                 process.kill()
                 process.join()

@@ -1,6 +1,8 @@
 """The loop: what it spends, what it learns from, and that resuming is the uninterrupted run."""
 
 import math
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from ahd.es.rewards import evolution_reward, z_scores
 from ahd.events import Evolved, Note, Proposed, Updated
 from ahd.schedule import plan
 from ahd.search import Search
+from ahd.stop import Stop
 from ahd.store import Proposal, Store, UpdateRow
 from tests.fakes import PROBLEM, FakeEvaluator, FakeModel, Recorder
 
@@ -80,6 +83,24 @@ def test_methods_share_their_initial_population(tmp_path: Path) -> None:
         search(store).run()
         starts.append([(row.request_seed, row.code) for row in store.proposals() if row.phase == "init"])
     assert all(start == starts[0] for start in starts)
+
+
+def test_a_stop_is_noted_and_asked_for(tmp_path: Path) -> None:
+    """A signal only notes the request while the search runs; the search then stops by itself, and a
+    second signal raises at once."""
+    stop = Stop()
+    stop.gently = True
+    store = Store.create(tmp_path / "run", CONFIG)
+    run = search(store)
+    run.check_stop = stop
+    with stop.listening():
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.requested
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        run.run()
+    assert len(store.proposals()) < 10
 
 
 @pytest.mark.parametrize("method", [Method.ESOPT, Method.EOH, Method.SAMPLE_ESOPT])
