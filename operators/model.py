@@ -25,7 +25,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Direction:
-    """A seeded Gaussian direction in weight space and the scale it is added with."""
+    """A seeded Gaussian direction in weight space and the scale it is added with. A negative scale is
+    the mirror image, the other half of an antithetic pair."""
 
     seed: int
     sigma: float
@@ -54,6 +55,10 @@ class UpdateReport:
     seconds: float
 
 
+class UpdateRefused(RuntimeError):
+    """The update would take a weight out of the range of its number format. The weights are as before."""
+
+
 class Model(Protocol):
     """A language model with live weights."""
 
@@ -77,7 +82,16 @@ class Model(Protocol):
         ...
 
     def update(self, seeds: Sequence[int], weights: Sequence[float], alpha: float) -> UpdateReport:
-        """Move the live weights by ``alpha / N * sum_i weights[i] * eps(seeds[i])``, N = len(seeds)."""
+        """Move the live weights by ``alpha / N * sum_i weights[i] * eps(seeds[i])``, N = len(seeds). A seed
+        may occur more than once.
+
+        Raises:
+            UpdateRefused: a weight would no longer be finite.
+        """
+        ...
+
+    def reset(self) -> None:
+        """Weights back to those of the base model, bit for bit."""
         ...
 
     def weights_hash(self) -> str:

@@ -1,10 +1,15 @@
-"""Rewards of a batch and their normalisation (arXiv 2608.17310). Objectives are minimised."""
+"""What the proposals of a batch are worth. Objectives are minimised.
 
-import math
-import statistics
+``evolution_reward`` and ``sampling_rewards`` are the rules of arXiv 2608.17310; ``new_reward`` and
+``new_sampling_rewards`` are ours. Theirs gives a valid copy of the parent 0 where a failure earns -1, so that
+a model learns to copy; with ours both earn 0, and whatever is valid and new earns more.
+"""
+
 from collections.abc import Sequence
 
-EPSILON = 1e-8
+from ahd.es.moments import mean_and_spread
+
+NEARLY_ZERO = 1e-8
 
 
 def evolution_reward(child: float | None, parent: float, worst: float) -> float:
@@ -28,27 +33,39 @@ def sampling_rewards(objectives: Sequence[float | None]) -> list[float] | None:
     valid = [-objective for objective in objectives if objective is not None]
     if not valid:
         return None
-    spread = statistics.pstdev(valid)
-    if spread < EPSILON:
-        spread = 0.01 * abs(statistics.fmean(valid))
-    if spread < EPSILON:
+    mean, spread = mean_and_spread(valid)
+    if spread < NEARLY_ZERO:
+        spread = 0.01 * abs(mean)
+    if spread < NEARLY_ZERO:
         spread = 1.0
     invalid = min(valid) - spread
     return [invalid if objective is None else -objective for objective in objectives]
 
 
-def z_scores(rewards: Sequence[float]) -> list[float]:
-    """``(r - mean) / (std + 1e-8)`` with the population standard deviation.
+def new_reward(child: float | None, copy: bool, parent: float, population: Sequence[float]) -> float:
+    """Reward of one offspring in evolution mode that pays for valid, new and better.
 
-    Equal rewards give exact zeros, so that a batch without information moves nothing.
-
-    Raises:
-        ValueError: if a reward is not finite.
+    0 for an invalid child and for a copy; else 0.5, plus half the share of the population (its objectives
+    before the batch) that is no better than the child, plus 1 when the child is better than its parent.
     """
-    if not all(math.isfinite(reward) for reward in rewards):
-        raise ValueError("rewards have to be finite")
-    if not rewards or min(rewards) == max(rewards):
-        return [0.0] * len(rewards)
-    mean = statistics.fmean(rewards)
-    spread = statistics.pstdev(rewards) + EPSILON
-    return [(reward - mean) / spread for reward in rewards]
+    if child is None or copy:
+        return 0.0
+    beaten = sum(child <= member for member in population) / len(population)
+    return 0.5 + 0.5 * beaten + (child < parent)
+
+
+def new_sampling_rewards(objectives: Sequence[float | None], copies: Sequence[bool]) -> list[float]:
+    """Rewards of a batch of independent samples that pay for valid, new and good.
+
+    0 for an invalid one and for a copy; else 0.5, plus half the share of the batch's valid new ones that is
+    no better, itself among them.
+    """
+    new = [
+        objective
+        for objective, copy in zip(objectives, copies, strict=True)
+        if objective is not None and not copy
+    ]
+    return [
+        0.0 if objective is None or copy else 0.5 + 0.5 * sum(objective <= other for other in new) / len(new)
+        for objective, copy in zip(objectives, copies, strict=True)
+    ]

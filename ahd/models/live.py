@@ -1,20 +1,24 @@
 """The live model: a vLLM engine inside this process whose weights are perturbed and updated in place."""
 
 import gc
+import hashlib
 import os
+import re
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ahd.config import ConfigError
+from ahd.es.perturbation import Perturbation
 from ahd.models import embedded, names, runtime
 from ahd.models.names import locate
-from operators.model import Direction, Reply, Request, UpdateReport
+from ahd.models.tags import tagged
+from operators.model import Direction, Reply, Request, UpdateRefused, UpdateReport
 
 
 class ModelError(RuntimeError):
@@ -77,37 +81,47 @@ class LiveModel:
 
     Args:
         model: the default model's name, a local folder or a Hugging Face id.
-        dtype: ``bfloat16``, ``float16`` or ``float32``.
+        perturbation: what a direction is.
+        dtype: ``bfloat16``, ``float16``, ``float32``, or ``auto``: the one that is fastest here.
         max_length: most tokens of prompt and reply together; the model's own limit if that is lower.
         max_batch: most requests generated at the same time.
+        tensor_parallel: processes that the model is split over, one per GPU.
 
     Raises:
-        ConfigError: no such model, or one vLLM cannot load here.
+        ConfigError: no such model, or one vLLM cannot load here, or no weight of it is in scope.
     """
 
     def __init__(
         self,
         model: str = names.DEFAULT,
         *,
-        dtype: str = "bfloat16",
+        perturbation: Perturbation | None = None,
+        dtype: str = "auto",
         max_length: int = 4096,
         max_batch: int = 64,
+        tensor_parallel: int = 1,
     ) -> None:
         self._name = model if model == names.DEFAULT else Path(model).name
         path = resolve_model(model)
         runtime.set_environment()
         if model == names.DEFAULT:
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        self._engine = _load_engine(path, dtype, max_length, max_batch)
+        dtype = str(runtime.number_format() if dtype == "auto" else dtype)
+        self._engine = _load_engine(path, dtype, max_length, max_batch, tensor_parallel)
         config = self._engine.model_config
         self._max_length: int = config.max_model_len
+        self._max_batch = max_batch
         self._tokenizer: Any = self._engine.get_tokenizer()
         self._ids = count()
         self._perturbed = False
         self._torn = False
         self._closed = False
-        self._parameters: int = self._rpc("es_init")
-        self._rpc("es_restore")
+        self._dtype = dtype
+        try:
+            self.use(perturbation or Perturbation())
+        except ConfigError:
+            self.close()
+            raise
         gc.collect()
         gc.freeze()
 
@@ -119,14 +133,34 @@ class LiveModel:
     def parameters(self) -> int:
         return self._parameters
 
+    @property
+    def dtype(self) -> str:
+        """The number format the engine computes in."""
+        return self._dtype
+
+    def use(self, perturbation: Perturbation) -> None:
+        """Take another kind of direction from now on; the weights are the base model's again.
+
+        Raises:
+            ConfigError: no weight of this model is in scope.
+        """
+        try:
+            report = self._rpc("es_init", perturbation.kind.value, perturbation.scope, perturbation.rank)
+        except (ValueError, ModelError) as error:
+            raise ConfigError(str(error)) from None
+        self._perturbation = perturbation
+        self._parameters: int = report["parameters"]
+        self._hash: str = report["hash"]
+
     def generate(
         self, requests: Sequence[Request], directions: Sequence[Direction | None]
     ) -> Iterator[tuple[int, Reply]]:
         """Yield ``(index, reply)`` as replies finish; see ``operators.model.Model``.
 
-        Requests with equal directions are generated together, wherever they stand in the list; the
-        directions follow each other in the order of their first appearance. The seconds of the replies
-        add up to the time spent here, time spent by the caller between replies left out.
+        Directions that ride in the activations share one batch, unperturbed requests with them. Others
+        follow each other in the order of their first appearance; requests with equal directions are
+        generated together. The seconds of the replies add up to the time spent here, time spent by the
+        caller between replies left out.
 
         Raises:
             ConfigError: a prompt leaves no room for a reply.
@@ -140,25 +174,42 @@ class LiveModel:
         for index, direction in enumerate(directions):
             groups.setdefault(direction, []).append(index)
         try:
-            for number, (direction, indices) in enumerate(groups.items(), 1):
-                batch = [(index, requests[index], prompts[index]) for index in indices]
-                yield from self._generate_group(direction, batch, last=number == len(groups))
+            batches = list(self._batches(groups))
+            for number, batch in enumerate(batches, 1):
+                each = [
+                    (index, requests[index], prompts[index], direction)
+                    for direction, indices in batch.items()
+                    for index in indices
+                ]
+                yield from self._generate_batch(list(batch), each, last=number == len(batches))
         finally:
             self._settle()
 
-    def _generate_group(
-        self, direction: Direction | None, batch: list[tuple[int, Request, list[int]]], last: bool
+    def _batches(
+        self, groups: dict[Direction | None, list[int]]
+    ) -> Iterator[dict[Direction | None, list[int]]]:
+        """Directions that generate at the same time."""
+        size = self._max_batch if self._perturbation.batched else 1
+        items = list(groups.items())
+        for start in range(0, len(items), size):
+            yield dict(items[start : start + size])
+
+    def _generate_batch(
+        self,
+        directions: list[Direction | None],
+        batch: list[tuple[int, Request, list[int], Direction | None]],
+        last: bool,
     ) -> Iterator[tuple[int, Reply]]:
         started = time.perf_counter()
-        self._move_to(direction)
+        slots = self._move_to(directions)
         moving = (time.perf_counter() - started) / len(batch)
 
         started = time.perf_counter()
         running: dict[str, int] = {}
         seconds: dict[int, float] = {}
         try:
-            for index, request, tokens in batch:
-                running[self._submit(request, tokens)] = index
+            for index, request, tokens, direction in batch:
+                running[self._submit(request, tokens, direction, slots.get(direction, 0))] = index
                 seconds[index] = 0.0
             while running:
                 outputs = [output for output in self._engine.step() if output.finished]
@@ -170,7 +221,7 @@ class LiveModel:
                 done = [(running.pop(output.request_id), output) for output in outputs]
                 restoring = 0.0
                 if last and not running:
-                    self._move_to(None)
+                    self._move_to([])
                     restoring = (time.perf_counter() - now) / len(done)
                 for index, output in done:
                     yield (
@@ -193,32 +244,44 @@ class LiveModel:
 
         Raises:
             ModelError: the model is closed, or an earlier update was interrupted half way.
+            UpdateRefused: a weight would leave the range of its format.
         """
         self._check_usable()
         started = time.perf_counter()
         self._torn = True
-        result = self._rpc("es_update", list(seeds), [float(w) for w in weights], float(alpha))
-        self._forget_prefixes()
+        result = self._rpc("es_update", _listed(seeds), _listed(map(float, weights)), float(alpha))
         self._torn = False
+        if "refused" in result:
+            raise UpdateRefused(result["refused"])
+        self._hash = result["hash"]
         return UpdateReport(
             norm=result["norm"],
-            weights_hash=result["hash"],
+            weights_hash=self._hash,
             moved=result["moved"],
             seconds=time.perf_counter() - started,
         )
 
+    def reset(self) -> None:
+        """See ``operators.model.Model``. An update that was interrupted half way is mended by it."""
+        if self._closed:
+            raise ModelError("the model is closed")
+        self._torn = True
+        self._hash = self._rpc("es_reset")
+        self._torn = False
+
     def weights_hash(self) -> str:
-        """SHA-256 over the float32 masters, by Hugging Face tensor name (``weights.Masters.hash``)."""
+        """SHA-256 over the weights, by Hugging Face tensor name (``weights.Masters.hash``)."""
         self._check_usable()
-        return str(self._rpc("es_hash"))
+        return self._hash
 
     def live_hash(self) -> str:
         """SHA-256 over the rounded weights the engine computes with, packed copies read back."""
-        return str(self._rpc("es_live_hash"))
+        copies = [sorted(copies.items()) for copies in self._on_all("es_copies")]
+        return hashlib.sha256(repr(copies).encode()).hexdigest()
 
     def stale_weights(self) -> list[str]:
         """Names of weights whose live copy is not the rounded master: empty when all is well."""
-        return list(self._rpc("es_stale"))
+        return sorted({name for names in self._on_all("es_stale") for name in names})
 
     def close(self) -> None:
         """Shut the engine down and free its memory. May be called twice."""
@@ -241,28 +304,48 @@ class LiveModel:
             raise ModelError("an update of the weights was interrupted: resume the run to rebuild them")
 
     def _rpc(self, method: str, *args: Any) -> Any:
-        return self._engine.collective_rpc(method, args=args)[0]
+        """What the first rank returns."""
+        return self._on_all(method, *args)[0]
 
-    def _move_to(self, direction: Direction | None) -> None:
-        """Perturb the live weights, from the masters; None restores them."""
-        if direction is None and not self._perturbed:
-            return
+    def _on_all(self, method: str, *args: Any) -> list[Any]:
+        """What every rank returns.
+
+        Raises:
+            ModelError: in another process, it failed.
+        """
+        try:
+            return list(self._engine.collective_rpc(method, args=args))
+        except RuntimeError as error:
+            found = re.match(r"Worker failed with error '(.*)', please check", str(error), re.DOTALL)
+            if not found:
+                raise
+            raise ModelError(" ".join(found[1].split())) from None
+
+    def _move_to(self, directions: Sequence[Direction | None]) -> dict[Direction | None, int]:
+        """Perturb the live weights, from the masters, or fill the slots; no direction restores them.
+
+        Returns:
+            The slot of each direction that has one.
+        """
+        chosen = [direction for direction in directions if direction is not None]
+        if not chosen and not self._perturbed:
+            return {}
         self._perturbed = True
-        if direction is None:
-            self._rpc("es_restore")
+        slots: dict[Direction | None, int] = {}
+        if self._perturbation.batched:
+            seeds, sigmas = ([getattr(each, name) for each in chosen] for name in ("seed", "sigma"))
+            self._rpc("es_directions", _listed(seeds), _listed(sigmas))
+            slots = {direction: slot for slot, direction in enumerate(chosen, 1)}
+        elif chosen:
+            self._rpc("es_apply", chosen[0].seed, chosen[0].sigma)
         else:
-            self._rpc("es_apply", direction.seed, direction.sigma)
-        self._forget_prefixes()
-        self._perturbed = direction is not None
+            self._rpc("es_restore")
+        self._perturbed = bool(chosen)
+        return slots
 
     def _settle(self) -> None:
         if not self._closed:
-            self._move_to(None)
-
-    def _forget_prefixes(self) -> None:
-        """Empty the prefix cache: its keys and values were computed with other weights."""
-        if not self._engine.reset_prefix_cache():
-            raise ModelError("the engine did not empty its prefix cache: a request is still running")
+            self._move_to([])
 
     def _tokens(self, request: Request) -> list[int]:
         """Token ids of the prompt: as a chat where the model has a template, else as plain text; the
@@ -274,7 +357,7 @@ class LiveModel:
             return list(tokenizer(text + request.prefill, add_special_tokens=False)["input_ids"])
         return list(tokenizer(f"{request.prompt}\n{request.prefill}")["input_ids"])
 
-    def _submit(self, request: Request, tokens: list[int]) -> str:
+    def _submit(self, request: Request, tokens: list[int], direction: Direction | None, slot: int) -> str:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -292,9 +375,20 @@ class LiveModel:
             stop=list(request.stop),
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
-        request_id = str(next(self._ids))
-        self._engine.add_request(request_id, {"prompt_token_ids": tokens}, params)
+        request_id = tagged(str(next(self._ids)), slot)
+        prompt = {"prompt_token_ids": tokens, "cache_salt": salt(self._hash, direction)}
+        self._engine.add_request(request_id, prompt, params)
         return request_id
+
+
+def salt(weights_hash: str, direction: Direction | None) -> str:
+    """What keeps the prefix cache from serving keys and values that other weights have computed."""
+    moved = f":{direction.seed}:{direction.sigma!r}" if direction else ""
+    return weights_hash[:16] + moved
+
+
+def _listed(numbers: Iterable[float]) -> str:
+    return ",".join(map(repr, numbers))
 
 
 def _shield_numba() -> None:
@@ -306,7 +400,7 @@ def _shield_numba() -> None:
         table.setdefault("__dict__", {})
 
 
-def _load_engine(path: str, dtype: str, max_length: int, max_batch: int) -> Any:
+def _load_engine(path: str, dtype: str, max_length: int, max_batch: int, ranks: int) -> Any:
     """Load the engine in silence. When it fails, what it printed is kept and the error says where."""
     log = Path()
     try:
@@ -322,9 +416,16 @@ def _load_engine(path: str, dtype: str, max_length: int, max_batch: int) -> Any:
             config = AutoConfig.from_pretrained(path, local_files_only=True).get_text_config()
             length = min(max_length, getattr(config, "max_position_embeddings", max_length))
             args: dict[str, Any] = {}
+            if ranks > 1:
+                args |= {"tensor_parallel_size": ranks, "distributed_executor_backend": "mp"}
+                os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+                # Cores are bound by memory node, of which small machines have one.
+                os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
             if current_platform.is_cpu():
                 torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or runtime.engine_threads()))
-                args["kv_cache_memory_bytes"] = _cache_bytes(config, length, dtype)
+                args["kv_cache_memory_bytes"] = _cache_bytes(config, length, dtype, ranks)
+                # The start that prompts share is only computed once in whole blocks of this many tokens.
+                args["block_size"] = 32
             return LLMEngine.from_engine_args(
                 EngineArgs(
                     model=path,
@@ -351,11 +452,12 @@ def _load_engine(path: str, dtype: str, max_length: int, max_batch: int) -> Any:
         raise ConfigError(f"--model {path}: vLLM cannot load it here: {reason} (log: {log})") from error
 
 
-def _cache_bytes(config: Any, length: int, dtype: str) -> int:
-    """Memory for keys and values: 16 sequences of full length, at most a quarter of what is free, at
-    least one sequence."""
+def _cache_bytes(config: Any, length: int, dtype: str, ranks: int) -> int:
+    """Memory of a rank for keys and values: 16 sequences of full length, at most a quarter of what is free
+    for all ranks, at least one sequence."""
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    heads = max(1, heads // ranks)
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     token = 2 * config.num_hidden_layers * heads * width * (4 if dtype == "float32" else 2)
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return int(max(token * (length + 256), min(16 * token * length, free // 4)))
+    return int(max(token * (length + 256), min(16 * token * length, free // 4 // ranks)))

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ahd.config import Dtype
+
 _MARKER = "AHD_PRELOADED"
 
 _QUIET = {
@@ -49,6 +51,16 @@ def openmp_library() -> Path | None:
 def has_cuda() -> bool:
     """Whether this machine has an NVIDIA driver with a device (no CUDA call is made)."""
     return Path("/dev/nvidiactl").exists() or Path("/dev/nvidia0").exists()
+
+
+def number_format() -> Dtype:
+    """The number format the engine is fastest in here: ``float32`` on processors that cannot multiply
+    matrices of bfloat16 (there it is 3 to 6 times faster), else ``bfloat16``."""
+    if has_cuda():
+        return Dtype.BFLOAT16
+    text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    able = {"avx512_bf16", "amx_bf16", "bf16"}
+    return Dtype.BFLOAT16 if able.intersection(text.split()) else Dtype.FLOAT32
 
 
 def is_preloaded() -> bool:

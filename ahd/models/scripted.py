@@ -6,29 +6,35 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ahd.es.noise import Float32, add_noise
+from ahd.es.noise import Float32
+from ahd.es.perturbation import Perturbation
 from ahd.models.weights import Masters
 from operators.model import Direction, Model, Reply, Request, UpdateReport
 
 Write = Callable[[Request, Float32], str]
 """From a request and the weights it is answered with, perturbed or not (64 float32), to the reply."""
 
-_NAME = "script.weight"
-_COUNT = 64
+_MATRIX, _GAINS = "script.proj.weight", "script.norm.weight"
+
+
+def _base() -> list[tuple[str, Float32]]:
+    return [(_MATRIX, np.zeros((7, 8), np.float32)), (_GAINS, np.ones(8, np.float32))]
 
 
 class ScriptedModel:
     """Implements ``operators.model.Model`` without an engine.
 
-    Its 64 weights start at zero and are perturbed and updated with the same noise and the same
-    arithmetic as a live model's, so that replies can depend on them. Replies come in order, at once,
-    and are cut at stop strings; a token is a word.
+    It has a matrix of 7 by 8 zeros and the gains of a norm, 8 ones, perturbed and updated with the same
+    noise and the same arithmetic as a live model's, so that replies can depend on them. Replies come in
+    order, at once, and are cut at stop strings; a token is a word.
     """
 
-    def __init__(self, write: Write, name: str = "scripted") -> None:
+    def __init__(
+        self, write: Write, name: str = "scripted", perturbation: Perturbation | None = None
+    ) -> None:
         self._write = write
         self._name = name
-        self._masters = Masters({_NAME: np.zeros(_COUNT, dtype=np.float32)})
+        self._masters = Masters(_base(), perturbation or Perturbation())
 
     @property
     def name(self) -> str:
@@ -40,8 +46,21 @@ class ScriptedModel:
 
     @property
     def weights(self) -> Float32:
-        """A copy of the weights."""
-        return self._masters.arrays[_NAME].copy()
+        """A copy of the weights, the matrix first."""
+        return self._under(None)
+
+    def _under(self, direction: Direction | None) -> Float32:
+        """All weights, moved along a direction."""
+        parts = []
+        for name, base in _base():
+            if name not in self._masters.arrays:
+                parts.append(base.ravel())
+            elif direction is None:
+                parts.append(self._masters.arrays[name].ravel().copy())
+            else:
+                chunks = self._masters.perturbed(name, direction.seed, direction.sigma)
+                parts += [values.copy() for _, values in chunks]
+        return np.concatenate(parts)
 
     def generate(
         self, requests: Sequence[Request], directions: Sequence[Direction | None]
@@ -49,9 +68,7 @@ class ScriptedModel:
         """See ``operators.model.Model``."""
         for index, (request, direction) in enumerate(zip(requests, directions, strict=True)):
             started = time.perf_counter()
-            weights = self.weights
-            if direction is not None:
-                add_noise(weights, weights, direction.seed, _NAME, direction.sigma)
+            weights = self._under(direction)
             moved = time.perf_counter()
             text = self._write(request, weights)
             for stop in request.stop:
@@ -74,6 +91,10 @@ class ScriptedModel:
             seeds, weights, alpha, lambda before, after: int(np.count_nonzero(before != after))
         )
         return UpdateReport(norm, self._masters.hash(), moved, time.perf_counter() - started)
+
+    def reset(self) -> None:
+        """See ``operators.model.Model``."""
+        self._masters.replace(_base())
 
     def weights_hash(self) -> str:
         return self._masters.hash()
@@ -112,7 +133,7 @@ def _tsp_completion(request: Request, weights: Float32) -> str:
     return start + form.format(a=f"{draw.uniform(0.1, 1.2):.3f}", b=f"{draw.uniform(0.05, 0.9):.3f}")
 
 
-def scripted_tsp() -> Model:
+def scripted_tsp(perturbation: Perturbation | None = None) -> Model:
     """A scripted model that completes the skeleton of ``tsp``: about 60% of its replies run, the others
     fail in various ways. The user's ``--model scripted``; no engine is loaded."""
-    return ScriptedModel(_tsp_completion)
+    return ScriptedModel(_tsp_completion, perturbation=perturbation)

@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -105,7 +106,7 @@ def test_thread_count_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     master = np.zeros(500_000, dtype=np.float32)
     many, one = master.copy(), master.copy()
     squares = combine(many, master, [1, 2], "w", [1.0, 2.0])
-    monkeypatch.setattr(module._threads, "_cores", {0})
+    monkeypatch.setattr(module.threads, "cores", {0})
     assert squares == combine(one, master, [1, 2], "w", [1.0, 2.0])
     assert np.array_equal(many, one)
 
@@ -116,6 +117,19 @@ def test_several_threads_at_once() -> None:
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda seed: noise(seed, "w", 0, 300_000), range(4)))
     assert all(np.array_equal(a, b) for a, b in zip(expected, results, strict=True))
+
+
+def test_work_inside_work() -> None:
+    """Pieces of work that share out work themselves do not wait for each other for ever."""
+
+    def short() -> float:
+        time.sleep(0.001)
+        return 1.0
+
+    def outer() -> float:
+        return sum(module.threads.run([short] * 9))
+
+    assert module.threads.run([outer] * 9) == [9.0] * 9
 
 
 def test_add_noise_leaves_the_master_alone() -> None:

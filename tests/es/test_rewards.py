@@ -1,4 +1,4 @@
-"""Rewards, z-scores and the sigma schedule against values computed by hand."""
+"""Rewards and the sigma schedule: values computed by hand, and what holds for all values."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ahd.es.rewards import evolution_reward, sampling_rewards, z_scores
+from ahd.es.rewards import evolution_reward, new_reward, new_sampling_rewards, sampling_rewards
 from ahd.es.schedule import sigma_at
 
 finite = st.floats(-1e6, 1e6)
@@ -51,42 +51,53 @@ def test_a_batch_without_a_valid_child_has_no_rewards() -> None:
     assert sampling_rewards([]) is None
 
 
-def test_z_scores_by_hand() -> None:
-    """(r - mean) / (population std + 1e-8)."""
-    # mean 2, deviations -1, 1, -1, 1, std 1
-    assert z_scores([1.0, 3.0, 1.0, 3.0]) == pytest.approx([-1, 1, -1, 1], abs=1e-7)
-    root = math.sqrt(2 / 3)
-    assert z_scores([0.0, 1.0, 2.0]) == pytest.approx([-1 / root, 0, 1 / root], abs=1e-7)
-
-
-def test_equal_rewards_move_nothing() -> None:
-    """Without differences every z-score is exactly zero, even where the mean rounds."""
-    assert z_scores([0.1] * 7) == [0.0] * 7
-    assert z_scores([-1.0]) == [0.0]
-    assert z_scores([]) == []
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_non_finite_rewards_are_refused(bad: float) -> None:
-    """A reward that is not finite never reaches the weights."""
-    with pytest.raises(ValueError, match="finite"):
-        z_scores([1.0, bad])
-
-
-@given(st.lists(finite, min_size=2, max_size=40))
-def test_z_scores_are_centred(rewards: list[float]) -> None:
-    """z-scores have mean zero and spread at most one, whatever the rewards."""
-    scores = z_scores(rewards)
-    assert sum(scores) == pytest.approx(0, abs=1e-3 * len(scores))
-    assert sum(score * score for score in scores) <= len(scores) * (1 + 1e-6)
-
-
 @given(finite, finite, finite)
 def test_rewards_are_bounded_below(child: float, parent: float, gap: float) -> None:
     """No child earns less than an invalid one by the rule unless it is within the population's range."""
     worst = parent + abs(gap)
     assert evolution_reward(None, parent, worst) >= -1.0
     assert evolution_reward(child, parent, worst) >= min(parent - worst, -1.0)
+
+
+populations = st.lists(finite, min_size=1, max_size=12)
+
+
+@given(finite, finite, finite, populations)
+def test_new_pays_for_valid_new_and_better(
+    child: float, other: float, parent: float, population: list[float]
+) -> None:
+    """Failures and copies earn nothing; a new child between 0.5 and 1, and 1 more if it beats its parent; a
+    better child never earns less."""
+    assert new_reward(None, False, parent, population) == 0.0
+    assert new_reward(child, True, parent, population) == 0.0
+    reward = new_reward(child, False, parent, population)
+    assert 0.5 <= reward - (child < parent) <= 1.0
+    if child <= other:
+        assert reward >= new_reward(other, False, parent, population)
+
+
+def test_new_by_hand() -> None:
+    """Half of the share that is no better, ties among them, and 1 for beating the parent."""
+    population = [6.0, 6.5, 7.0, 8.0]
+    assert new_reward(6.5, False, parent=6.0, population=population) == 0.5 + 0.5 * 3 / 4
+    assert new_reward(5.0, False, parent=6.0, population=population) == 2.0
+    assert new_reward(9.0, False, parent=9.5, population=population) == 1.5
+    assert new_sampling_rewards([6.0, None, 7.0, 6.0], [False, False, False, True]) == [1.0, 0.0, 0.75, 0.0]
+
+
+@given(st.lists(st.tuples(st.none() | finite, st.booleans()), max_size=20))
+def test_new_sampling_rewards_order_the_new(batch: list[tuple[float | None, bool]]) -> None:
+    """The best new sample earns 1, every new one more than 0.5 and a better one never less; the others 0."""
+    rewards = new_sampling_rewards([value for value, _ in batch], [copy for _, copy in batch])
+    new = sorted(
+        (value, reward)
+        for (value, copy), reward in zip(batch, rewards, strict=True)
+        if value is not None and not copy
+    )
+    assert sorted(rewards) == [0.0] * (len(batch) - len(new)) + sorted(reward for _, reward in new)
+    assert [reward for _, reward in new] == sorted((reward for _, reward in new), reverse=True)
+    assert all(0.5 < reward <= 1.0 for _, reward in new)
+    assert not new or new[0][1] == 1.0
 
 
 def test_sigma_is_a_cosine_to_zero() -> None:
