@@ -1,7 +1,8 @@
 """Events from stored rows: what a display is told of a proposal or an update, live or read back."""
 
-from statistics import fmean, pstdev
-
+from ahd.config import Kind, RunConfig
+from ahd.es.moments import mean_and_spread
+from ahd.es.perturbation import scales
 from ahd.events import Evolved, Member, Proposed, Updated
 from ahd.population import Population
 from ahd.store import Proposal, UpdateRow
@@ -33,16 +34,19 @@ def proposed(
 
 def updated(row: UpdateRow, replayed: bool = False) -> Updated:
     """The event of a logged update."""
+    mean, spread = mean_and_spread(row.rewards)
     return Updated(
         number=row.id,
         sigma=row.sigma,
-        reward_mean=fmean(row.rewards),
-        reward_std=pstdev(row.rewards),
+        reward_mean=mean,
+        reward_std=spread,
         norm=row.norm,
         moved=row.moved,
         weights_hash=row.weights_hash,
         seconds=row.seconds,
         replayed=replayed,
+        rollback_to=row.rollback_to,
+        note=row.note,
     )
 
 
@@ -54,3 +58,18 @@ def evolved(population: Population) -> Evolved:
             for each in population.members
         )
     )
+
+
+def directions(config: RunConfig) -> str:
+    """What the directions of a run are and how it learns from them, in one line."""
+    if not config.method.perturbs:
+        return "none: the weights are frozen"
+    sigma, alpha = scales(config)
+    rank = f" of rank {config.rank}" if config.kind is Kind.LOWRANK else ""
+    parts = [f"{config.kind}{rank}, scope {config.scope}, sigma {sigma:g}"]
+    parts += ["antithetic"] * config.antithetic
+    parts += [f"{config.per_direction} proposals each"] * (config.per_direction > 1)
+    if config.method.learns:
+        parts.append(f"alpha {alpha:g}, reward {config.reward}, shaping {config.shaping}")
+        parts += [f"momentum {config.momentum:g}"] * (config.momentum > 0)
+    return ", ".join(parts)

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ahd import __version__
-from ahd.config import ConfigError, Method, RunConfig, Style
+from ahd.config import ConfigError, Dtype, Kind, Method, Reward, RunConfig, Shaping, Style
 
 app = typer.Typer(
     name="ahd",
@@ -100,10 +100,61 @@ def run(
     problem_path: ProblemPath = "",
     population: Annotated[int, typer.Option(help="Heuristics that survive a batch.")] = _DEFAULTS.population,
     parents: Annotated[int, typer.Option(help="Parents shown by e1 and e2.")] = _DEFAULTS.parents,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            help="full: noise on every weight in scope, one direction at a time; lowrank: a pair of factors "
+            "per matrix, all directions in one batch."
+        ),
+    ] = _DEFAULTS.kind,
+    scope: Annotated[
+        str,
+        typer.Option(
+            help="Weights that directions move: all, linear (matrices inside the layers), norms (gains of "
+            "the norms, all directions in one batch), or a regular expression on names of tensors (default: "
+            "norms for full, linear for lowrank)."
+        ),
+    ] = "",
+    rank: Annotated[int, typer.Option(help="Columns of the factors of --kind lowrank.")] = _DEFAULTS.rank,
     sigma: Annotated[
-        float, typer.Option(help="Perturbation scale at the start; decays by a cosine.")
-    ] = _DEFAULTS.sigma,
-    alpha: Annotated[float, typer.Option(help="Step size of the weight updates.")] = _DEFAULTS.alpha,
+        float | None,
+        typer.Option(
+            help="Perturbation scale at the start; decays by a cosine (default: by kind and scope)."
+        ),
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Step size of the updates (default: by kind and scope).")
+    ] = None,
+    reward: Annotated[
+        Reward,
+        typer.Option(
+            help="paper: parent minus child; new: pays for valid and new, more for better; copies get 0."
+        ),
+    ] = _DEFAULTS.reward,
+    shaping: Annotated[
+        Shaping,
+        typer.Option(
+            help="Rewards to weights: zscores; ranks, centred; valid: z-scores of the valid, others weigh 0."
+        ),
+    ] = _DEFAULTS.shaping,
+    antithetic: Annotated[
+        bool,
+        typer.Option(
+            "--antithetic/--no-antithetic", help="Directions in mirrored pairs, plus and minus one noise."
+        ),
+    ] = _DEFAULTS.antithetic,
+    per_direction: Annotated[
+        int, typer.Option(help="Proposals that share a direction.")
+    ] = _DEFAULTS.per_direction,
+    momentum: Annotated[
+        float, typer.Option(help="Share of the last move kept in the next (0: none).")
+    ] = _DEFAULTS.momentum,
+    validity_floor: Annotated[
+        float, typer.Option(help="Share of valid proposals below which updates are taken back (0: never).")
+    ] = _DEFAULTS.validity_floor,
+    patience: Annotated[
+        int, typer.Option(help="Batches in a row below the floor before that happens.")
+    ] = _DEFAULTS.patience,
     temperature: Annotated[
         float | None, typer.Option(help="Sampling temperature (default: 0.9 skeleton, 1.0 free).")
     ] = None,
@@ -121,6 +172,21 @@ def run(
     ] = _DEFAULTS.timeout,
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = _DEFAULTS.memory_mb,
     workers: Annotated[int, typer.Option(help="Processes that evaluate candidates.")] = _DEFAULTS.workers,
+    dtype: Annotated[
+        Dtype, typer.Option(help="Number format of the engine; auto: the fastest on this machine.")
+    ] = _DEFAULTS.dtype,
+    tensor_parallel: Annotated[
+        int, typer.Option(help="Parts the model is split into, one per GPU; see docs/scaling.md.")
+    ] = _DEFAULTS.tensor_parallel,
+    replicas: Annotated[
+        int, typer.Option(help="Copies of the model that share the directions, through Ray.")
+    ] = _DEFAULTS.replicas,
+    ray_address: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="A running Ray cluster (default: one of this machine's).")
+    ] = _DEFAULTS.ray_address,
+    server: Annotated[
+        str, typer.Option(metavar="URL", help="A running `vllm serve` to use instead; see docs/scaling.md.")
+    ] = _DEFAULTS.server,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print one prompt per operator and stop; loads no model.")
     ] = False,
@@ -142,8 +208,18 @@ def run(
         style=style,
         population=population,
         parents=parents,
+        kind=kind,
+        scope=scope,
+        rank=rank,
         sigma=sigma,
         alpha=alpha,
+        reward=reward,
+        shaping=shaping,
+        antithetic=antithetic,
+        per_direction=per_direction,
+        momentum=momentum,
+        validity_floor=validity_floor,
+        patience=patience,
         temperature=temperature,
         top_p=top_p,
         max_tokens=max_tokens,
@@ -151,6 +227,11 @@ def run(
         timeout=timeout,
         memory_mb=memory_mb,
         workers=workers,
+        dtype=dtype,
+        tensor_parallel=tensor_parallel,
+        replicas=replicas,
+        ray_address=ray_address,
+        server=server,
         problem_path=str(Path(problem_path).absolute()) if problem_path else "",
     )
     if dry_run:
@@ -267,6 +348,50 @@ def problems(as_json: Json = False, problem_path: ProblemPath = "") -> None:
     print_problems(as_json, problem_path or None)
 
 
+weights_app = typer.Typer(help="Rebuild or export the weights of a run.")
+app.add_typer(weights_app, name="weights")
+Number = Annotated[
+    int | None,
+    typer.Option("--update", help="Weights after this update; 0: the base model's (default: the last)."),
+]
+BaseModel = Annotated[
+    str, typer.Option("--model", help="The base model, where it is not where it was when the run began.")
+]
+
+
+@weights_app.command()
+def rebuild(folder: RunFolder, update: Number = None, as_json: Json = False, model: BaseModel = "") -> None:
+    """Rebuild the weights of a run from its log.
+
+    Loads no engine, and checks the hash after each update. Exit code 1 if one differs.
+
+    \b
+    Example:
+      ahd weights rebuild results/tsp-esopt-20260101-120000
+    """
+    from ahd.weights import rebuild as rebuild_weights
+
+    raise typer.Exit(rebuild_weights(folder, update, as_json, model))
+
+
+@weights_app.command()
+def export(
+    folder: RunFolder,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="A new or empty folder.")],
+    update: Number = None,
+    model: BaseModel = "",
+) -> None:
+    """Write the rebuilt weights as a Hugging Face folder.
+
+    \b
+    Example:
+      ahd weights export results/tsp-esopt-20260101-120000 --out tuned
+    """
+    from ahd.weights import export as export_weights
+
+    raise typer.Exit(export_weights(folder, out, update, model))
+
+
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Check the machine.
@@ -288,16 +413,17 @@ def _check_names(config: RunConfig) -> None:
     from problems.registry import load
 
     load(config.problem, config.problem_path or None)
-    check_model(config.model)
+    check_model(config)
 
 
 def _prepare_engine(config: RunConfig) -> None:
-    """Re-execute once with the engine's environment, unless the model needs none."""
-    if config.model == "scripted":
-        return
-    from ahd.models.runtime import reexec_with_preload
+    """Re-execute once with the engine's environment, unless there is no engine in this process."""
+    from ahd.models.load import has_engine_here
 
-    reexec_with_preload()
+    if has_engine_here(config):
+        from ahd.models.runtime import reexec_with_preload
+
+        reexec_with_preload()
 
 
 def _exit(status: str) -> None:

@@ -2,8 +2,10 @@
 
 import json
 import shlex
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
+from typing import Any
 
 
 class Method(StrEnum):
@@ -41,6 +43,45 @@ class Style(StrEnum):
     FREE = "free"
 
 
+class Kind(StrEnum):
+    """What a direction is."""
+
+    FULL = "full"
+    """Gaussian noise on every weight in scope (arXiv 2608.17310)."""
+    LOWRANK = "lowrank"
+    """A pair of factors per matrix (arXiv 2511.16652): all directions of a batch generate together."""
+
+
+class Dtype(StrEnum):
+    """The number format the engine computes in."""
+
+    AUTO = "auto"
+    """The one that is fastest on the machine the run begins on."""
+    BFLOAT16 = "bfloat16"
+    FLOAT16 = "float16"
+    FLOAT32 = "float32"
+
+
+class Reward(StrEnum):
+    """What a proposal is worth."""
+
+    PAPER = "paper"
+    """Parent minus child (arXiv 2608.17310)."""
+    NEW = "new"
+    """Pays for valid and new, more for better than the parent; copies earn what failures earn."""
+
+
+class Shaping(StrEnum):
+    """How the rewards of a batch become the weights of its directions."""
+
+    ZSCORES = "zscores"
+    """Mean 0, standard deviation 1 (arXiv 2608.17310)."""
+    RANKS = "ranks"
+    """Centred ranks from -0.5 to 0.5, ties sharing theirs."""
+    VALID = "valid"
+    """Z-scores over the valid proposals only; invalid ones weigh nothing."""
+
+
 class ConfigError(ValueError):
     """Bad input: the message is one line naming the option, what is wrong and how to mend it."""
 
@@ -51,9 +92,13 @@ class RunConfig:
 
     ``budget`` counts operator proposals; ``init_share`` bounds the proposals of the initial
     population as a share of it. ``sigma`` and ``alpha`` are the perturbation scale at the start and
-    the step size (arXiv 2608.17310; see ``ahd.es``). ``timeout`` is CPU seconds per candidate on the
-    training instances (0: the problem's own limit). ``temperature`` and ``top_p`` None and
-    ``max_tokens`` 0: chosen by style.
+    the step size (arXiv 2608.17310; see ``ahd.es``); None: chosen by kind and scope. ``timeout`` is CPU
+    seconds per candidate on the training instances (0: the problem's own limit). ``temperature`` and
+    ``top_p`` None and ``max_tokens`` 0: chosen by style. ``validity_floor`` 0: weights are never rolled
+    back.
+
+    Raises:
+        ConfigError: a value out of range, or two that contradict each other.
     """
 
     problem: str
@@ -64,8 +109,18 @@ class RunConfig:
     style: Style = Style.AUTO
     population: int = 10
     parents: int = 2
-    sigma: float = 1e-3
-    alpha: float = 5e-4
+    sigma: float | None = None
+    alpha: float | None = None
+    kind: Kind = Kind.FULL
+    scope: str = ""
+    rank: int = 1
+    reward: Reward = Reward.NEW
+    shaping: Shaping = Shaping.ZSCORES
+    antithetic: bool = False
+    per_direction: int = 1
+    momentum: float = 0.0
+    validity_floor: float = 0.05
+    patience: int = 3
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int = 0
@@ -73,6 +128,11 @@ class RunConfig:
     timeout: float = 0.0
     memory_mb: int = 2048
     workers: int = 1
+    dtype: Dtype = Dtype.AUTO
+    tensor_parallel: int = 1
+    replicas: int = 1
+    ray_address: str = ""
+    server: str = ""
     problem_path: str = ""
 
     def __post_init__(self) -> None:
@@ -89,6 +149,13 @@ class RunConfig:
             ("memory_mb", 256, 1 << 20),
             ("workers", 1, 1024),
             ("parents", 1, 100),
+            ("rank", 1, 256),
+            ("per_direction", 1, 1000),
+            ("momentum", 0.0, 0.99),
+            ("validity_floor", 0.0, 1.0),
+            ("patience", 1, 1000),
+            ("tensor_parallel", 1, 1024),
+            ("replicas", 1, 1024),
             ("seed", 0, 2**32 - 1),
         ):
             value = getattr(self, name)
@@ -100,6 +167,25 @@ class RunConfig:
                 f"--budget {self.budget} is smaller than the population of {self.population}: "
                 f"give at least {self.population}, or a smaller --population"
             )
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Refuse options that contradict each other."""
+        if self.kind is Kind.LOWRANK and self.scope == "norms":
+            raise ConfigError("--kind lowrank: norms have no factors: use --kind full with --scope norms")
+        if self.kind is not Kind.LOWRANK and self.rank != 1:
+            raise ConfigError(f"--rank {self.rank}: only --kind lowrank has a rank: give both, or neither")
+        if self.server and (self.replicas > 1 or self.ray_address):
+            raise ConfigError(
+                "--server: replicas run engines of their own: drop --replicas and --ray-address"
+            )
+        if self.tensor_parallel > 1 and (self.server or self.replicas > 1 or self.ray_address):
+            mend = (
+                "start the server with --tensor-parallel-size, without --tensor-parallel here"
+                if self.server
+                else "a replica has one GPU: give --replicas or --tensor-parallel"
+            )
+            raise ConfigError(f"--tensor-parallel {self.tensor_parallel}: {mend}")
 
     @property
     def init_limit(self) -> int:
@@ -111,9 +197,13 @@ class RunConfig:
         """The command that starts this run again."""
         words = ["ahd", "run", self.problem]
         for each in fields(self)[1:]:
-            value = getattr(self, each.name)
-            if value != each.default or each.name in ("method", "budget", "seed"):
-                words += ["--" + each.name.replace("_", "-"), str(value)]
+            value, option = getattr(self, each.name), each.name.replace("_", "-")
+            if value == each.default and each.name not in ("method", "budget", "seed"):
+                continue
+            if isinstance(value, bool):
+                words.append(f"--{option}" if value else f"--no-{option}")
+            else:
+                words += [f"--{option}", str(value)]
         return shlex.join(words)
 
     def to_json(self) -> str:
@@ -126,15 +216,32 @@ class RunConfig:
         Raises:
             ConfigError: on damage, unknown fields (a newer version's file) or values out of range.
         """
+        damaged = ConfigError("the configuration is damaged; restore the run file from a copy")
         try:
             data = dict(json.loads(text))
-            data["method"], data["style"] = Method(data["method"]), Style(data["style"])
-        except (ValueError, TypeError, KeyError):
-            raise ConfigError("the configuration is damaged; restore the run file from a copy") from None
+        except (ValueError, TypeError):
+            raise damaged from None
         unknown = set(data) - {field.name for field in fields(cls)}
         if unknown:
             raise ConfigError(f"configuration has unknown fields {sorted(unknown)}: update ahd")
         try:
-            return cls(**data)
-        except TypeError:
-            raise ConfigError("the configuration is damaged; restore the run file from a copy") from None
+            read: dict[str, Any] = {name: _ENUMS.get(name, _same)(value) for name, value in data.items()}
+            return cls(**read)
+        except ConfigError:
+            raise
+        except (ValueError, TypeError):
+            raise damaged from None
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_ENUMS: dict[str, Callable[[Any], Any]] = {
+    "method": Method,
+    "style": Style,
+    "dtype": Dtype,
+    "kind": Kind,
+    "reward": Reward,
+    "shaping": Shaping,
+}

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ahd.config import RunConfig
 
@@ -86,7 +86,8 @@ class Evolved:
 
 @dataclass(frozen=True)
 class Updated:
-    """The live weights moved."""
+    """The live weights moved, unless ``note`` says why not. ``rollback_to``: they went back to those after
+    that update (0: the base model's)."""
 
     number: int
     sigma: float
@@ -97,6 +98,8 @@ class Updated:
     weights_hash: str
     seconds: float
     replayed: bool = False
+    rollback_to: int | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,8 @@ class Finished:
     test_what: str
     """For instance ``1000 instances of size 50``."""
     test_detail: str
-    summary: dict[str, float | int | str]
-    """Spend, validity, seconds by kind, tokens per second, share of time in ES work, updates."""
+    summary: dict[str, Any]
+    """See ``ahd.figures``; the hash of the weights too."""
 
 
 Event = Loading | Started | Note | Proposed | Evolved | Updated | Finished

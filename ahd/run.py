@@ -2,18 +2,20 @@
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from ahd.config import RunConfig, Style
+from ahd.config import ConfigError, Dtype, RunConfig, Style
 from ahd.display.replay import replay
+from ahd.es.perturbation import perturbation_of, scales
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
+from ahd.figures import figures
 from ahd.gap import relative_gap
 from ahd.models.load import is_to_be_built, load_model
+from ahd.models.runtime import number_format
 from ahd.population import Individual
 from ahd.schedule import Schedule, plan
 from ahd.search import Search
@@ -42,14 +44,25 @@ def new_folder(config: RunConfig) -> Path:
 def start(config: RunConfig, folder: Path | None, display: Display) -> str:
     """Begin a new run and carry it to its end; returns ``done`` or ``interrupted``."""
     problem, target = _problem(config), folder or new_folder(config)
-    if problem.origin:
-        config = replace(config, problem_path=problem.origin)
+    sigma, alpha = scales(config)
+    config = replace(
+        config,
+        sigma=sigma,
+        alpha=alpha,
+        scope=perturbation_of(config).scope,
+        dtype=number_format() if config.dtype is Dtype.AUTO else config.dtype,
+        problem_path=problem.origin or config.problem_path,
+    )
     Store.check_free(target)
     return _carry_out(config, problem, lambda: Store.create(target, config), display)
 
 
 def resume(folder: Path, display: Display) -> str:
-    """Go on with a run up to the same budget; a finished one only shows its end again."""
+    """Go on with a run up to the same budget; a finished one only shows its end again.
+
+    Raises:
+        ConfigError: an older ahd began it, and its weights cannot be checked any more.
+    """
     store = Store.open(folder, write=True)
     config = store.config
     ended = store.meta_record("finished")
@@ -60,6 +73,12 @@ def resume(folder: Path, display: Display) -> str:
                 display.show(told)
             display.show(Finished(**(ended | {"folder": folder})))
         return "done"
+    if not store.resumable:
+        store.close()
+        raise ConfigError(
+            f"{folder} was begun with an older ahd: it can be shown, with `ahd show`, but not resumed; "
+            "start a new run"
+        )
     return _carry_out(config, _problem(config), lambda: store, display)
 
 
@@ -121,8 +140,12 @@ def _search(
 
 def _load(config: RunConfig, display: Display) -> Model:
     began = time.monotonic()
-    what = "building" if is_to_be_built(config.model) else "loading"
-    display.show(Loading(f"{what} {config.model}" + (", once" if what == "building" else "")))
+    what = f"loading {config.model}"
+    if config.server:
+        what = f"attaching to {config.server}"
+    elif is_to_be_built(config.model):
+        what = f"building {config.model}, once"
+    display.show(Loading(what))
     model = load_model(config)
     display.show(Loading(f"loading {model.name}", time.monotonic() - began))
     return model
@@ -185,7 +208,7 @@ def _conclude(
         test_gap=_gap(problem, "test", size, outcome.objective if outcome else None),
         test_what=f"{len(problem.instances('test', size))} instances of size {size}",
         test_detail=f"{outcome.status.value}: {outcome.detail}" if outcome and not outcome.ok else "",
-        summary=summarise(store),
+        summary=_summary(store),
     )
 
 
@@ -198,31 +221,6 @@ def _gap(problem: Problem, split: str, size: int, objective: float | None) -> fl
     return relative_gap(objective, reference.value if reference else None)
 
 
-def summarise(store: Store) -> dict[str, Any]:
-    """Spend, validity and time of a run, from its file alone."""
-    rows, updates = store.proposals(), store.updates()
-    searched = [row for row in rows if row.phase == "search"]
-    model = sum(row.model_seconds for row in rows)
-    es = sum(row.es_seconds for row in rows) + sum(update.seconds for update in updates)
-    wall = store.wall_seconds()
-    tokens = sum(row.completion_tokens for row in rows)
-    valid = sum(row.outcome == "ok" for row in searched)
-    outcomes = Counter(row.outcome for row in rows)
-    return {
-        "proposals": len(searched),
-        "init_proposals": len(rows) - len(searched),
-        "valid": valid,
-        "validity": valid / len(searched) if searched else 0.0,
-        "duplicates": sum(row.duplicate_of is not None for row in searched),
-        "updates": len(updates),
-        "prompt_tokens": sum(row.prompt_tokens for row in rows),
-        "completion_tokens": tokens,
-        "tokens_per_second": tokens / model if model else 0.0,
-        "wall_seconds": wall,
-        "model_seconds": model,
-        "es_seconds": es,
-        "evaluation_seconds": sum(row.evaluation_seconds for row in rows),
-        "es_share": es / wall if wall else 0.0,
-        "outcomes": dict(outcomes.most_common()),
-        "weights_hash": updates[-1].weights_hash if updates else store.meta("base_hash") or "",
-    }
+def _summary(store: Store) -> dict[str, Any]:
+    spent = figures(store.proposals(), store.updates(), store.wall_seconds())
+    return spent | {"weights_hash": store.weights_hash()}

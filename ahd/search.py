@@ -1,4 +1,4 @@
-"""The evolutionary loop: batches of proposals, their evaluation, rewards, updates, survival.
+"""The evolutionary loop: batches of proposals, their evaluation, learning, survival.
 
 Resuming is the same loop: proposals and updates already in the store stand in for new ones.
 """
@@ -13,20 +13,18 @@ from typing import Protocol
 from ahd import announce
 from ahd.best_file import write_best
 from ahd.config import ConfigError, RunConfig, Style
-from ahd.es.rewards import evolution_reward, sampling_rewards, z_scores
+from ahd.es.perturbation import scales
 from ahd.es.schedule import sigma_at
 from ahd.events import Display, Note
+from ahd.learning import Learner
 from ahd.population import Individual, Population
 from ahd.schedule import Batch, Schedule
-from ahd.seeds import derive, generator
-from ahd.store import Proposal, Store, UpdateRow
-from ahd.style import SAMPLING, prompt_style
+from ahd.store import Proposal, Store
+from ahd.style import prompt_style
+from ahd.tasks import Task, plan_batch, request_of
 from evaluators.outcome import Outcome, Status
-from operators.learning import learn
-from operators.model import Direction, Model, Reply, Request
+from operators.model import Model, Reply
 from operators.parsing import completion_in, normalise, parse_reply
-from operators.prompt import Prompt
-from operators.registry import OPERATORS
 from problems.problem import Problem
 
 
@@ -34,18 +32,6 @@ class Evaluator(Protocol):
     """Scores candidates outside this process (``evaluators.sandbox.Sandbox``)."""
 
     def submit(self, source: str, split: str = "train", size: int | None = None) -> "Future[Outcome]": ...
-
-
-@dataclass(frozen=True)
-class Task:
-    """One proposal before it is made."""
-
-    batch: Batch
-    slot: int
-    parents: tuple[Individual, ...]
-    prompt: Prompt
-    request_seed: int
-    direction: Direction | None
 
 
 @dataclass(frozen=True)
@@ -85,9 +71,8 @@ class Search:
         self.population = Population(config.population)
         self.spent = 0
         self.init_spent = 0
+        self.learner = Learner(config, model, store, display)
         self._next_id = store.next_id()
-        self._updates = 0
-        self._weights_hash = ""
         self._by_code: dict[str, tuple[int, Future[Outcome]]] = {}
         self._by_objective: dict[float, int] = {}
         self._written: Individual | None = None
@@ -98,7 +83,7 @@ class Search:
         Raises:
             ConfigError: when a resumed run cannot be rebuilt (other model, other weights).
         """
-        self._check_base()
+        self.learner.begin()
         self._initialise()
         for batch in self.schedule.batches:
             self._run(batch, "search")
@@ -106,18 +91,6 @@ class Search:
         best = self.population.best
         assert best is not None, "the initial population is never empty"
         return best
-
-    def _check_base(self) -> None:
-        self._weights_hash = self.model.weights_hash()
-        expected = self.store.meta("base_hash")
-        if expected is None:
-            self.store.set_meta(base_hash=self._weights_hash)
-        elif expected != self._weights_hash:
-            raise ConfigError(
-                f"{self.store.folder}: the model's weights differ from those the run began with "
-                f"({self._weights_hash[:12]} instead of {expected[:12]}); restore that model or "
-                "start a new run"
-            )
 
     def _initialise(self) -> None:
         """Draw i1 proposals until the population is full or the limit on them is reached."""
@@ -167,7 +140,7 @@ class Search:
             rows.append(row)
         rows += self._propose([task for task in tasks if task.slot not in stored], phase)
         rows.sort(key=lambda row: row.slot)
-        self._learn(batch, tasks, rows)
+        self.learner.learn(batch, tasks, rows, self.population)
         self.population.admit(
             Individual(row.objective, row.code, row.completion, row.thought, row.id, row.operator)
             for row in rows
@@ -199,39 +172,12 @@ class Search:
             )
 
     def _tasks(self, batch: Batch) -> list[Task]:
-        """The batch's proposals: they depend on the run's seed and the population only."""
-        operator = OPERATORS[batch.operator]
-        rng = generator(self.config.seed, "parents", batch.number)
         sigma = (
-            sigma_at(batch.generation, self.schedule.generations, self.config.sigma)
+            sigma_at(batch.generation, self.schedule.generations, scales(self.config)[0])
             if batch.perturbed
             else 0.0
         )
-        tasks = []
-        for slot in range(batch.proposals):
-            wanted = self.config.parents if operator.parents is None else operator.parents
-            parents = tuple(self.population.select(wanted, rng))
-            prompt = operator.prompt(self.problem, parents, prompt_style(self.style))
-            direction = (
-                Direction(derive(self.config.seed, "direction", batch.number, slot), sigma)
-                if batch.perturbed
-                else None
-            )
-            request_seed = derive(self.config.seed, "request", batch.number, slot)
-            tasks.append(Task(batch, slot, parents, prompt, request_seed, direction))
-        return tasks
-
-    def _request(self, task: Task) -> Request:
-        config, usual = self.config, SAMPLING[self.style]
-        return Request(
-            prompt=task.prompt.text,
-            seed=task.request_seed,
-            prefill=task.prompt.prefill,
-            stop=task.prompt.stop,
-            max_tokens=config.max_tokens or task.prompt.max_tokens,
-            temperature=usual.temperature if config.temperature is None else config.temperature,
-            top_p=usual.top_p if config.top_p is None else config.top_p,
-        )
+        return plan_batch(self.config, self.style, self.problem, batch, sigma, self.population)
 
     def _propose(self, tasks: Sequence[Task], phase: str) -> list[Proposal]:
         """Generate and evaluate at the same time; store in the order of the slots."""
@@ -248,7 +194,7 @@ class Search:
                     return
                 rows.append(self._store(following))
 
-        requests = [self._request(task) for task in tasks]
+        requests = [request_of(self.config, self.style, task) for task in tasks]
         for index, reply in self.model.generate(requests, [task.direction for task in tasks]):
             pending[index] = self._evaluate(tasks[index], reply, phase)
             store_ready(wait=False)
@@ -332,74 +278,10 @@ class Search:
         if row.objective is not None:
             self._by_objective.setdefault(row.objective, row.id)
 
-    def _learn(self, batch: Batch, tasks: Sequence[Task], rows: Sequence[Proposal]) -> None:
-        """Turn the objectives of a mutation or sampling batch into rewards and, if it learns, an update."""
-        if not (batch.perturbed or OPERATORS[batch.operator].perturbs):
-            return
-        logged = self.store.update(batch.number)
-        if logged is not None:
-            self._replay(logged)
-            return
-        rewards = self._rewards(tasks, rows)
-        if rewards is not None:
-            self.store.set_rewards({row.id: reward for row, reward in zip(rows, rewards, strict=True)})
-        if not (batch.perturbed and self.config.method.learns):
-            return
-        rewards = rewards if rewards is not None else [0.0] * len(rows)
-        weights = z_scores(rewards)
-        directions = [task.direction for task in tasks if task.direction is not None]
-        seeds = [direction.seed for direction in directions]
-        report = learn(self.model, seeds, weights, self.config.alpha)
-        if report is not None:
-            self._weights_hash = report.weights_hash
-        update = UpdateRow(
-            id=self._updates + 1,
-            batch=batch.number,
-            operator=batch.operator,
-            seeds=tuple(seeds),
-            rewards=tuple(rewards),
-            weights=tuple(weights),
-            sigma=directions[0].sigma,
-            alpha=self.config.alpha,
-            norm=report.norm if report else 0.0,
-            moved=report.moved if report else 0.0,
-            weights_hash=self._weights_hash,
-            seconds=report.seconds if report else 0.0,
-            created=time.time(),
-        )
-        self.store.add_update(update)
-        self._announce_update(update, replayed=False)
-
-    def _replay(self, update: UpdateRow) -> None:
-        """Repeat a logged update on the live weights and check the hash it left."""
-        report = learn(self.model, update.seeds, update.weights, update.alpha)
-        if report is not None:
-            self._weights_hash = report.weights_hash
-        if self._weights_hash != update.weights_hash:
-            raise ConfigError(
-                f"{self.store.folder}: update {update.id} rebuilt from the log gives weights "
-                f"{self._weights_hash[:12]} instead of {update.weights_hash[:12]}: resume with the versions "
-                "of ahd, numba and the model that the run began with"
-            )
-        self._announce_update(update, replayed=True)
-
-    def _rewards(self, tasks: Sequence[Task], rows: Sequence[Proposal]) -> list[float] | None:
-        if not self.config.method.evolves:
-            return sampling_rewards([row.objective for row in rows])
-        worst = self.population.worst_objective
-        return [
-            evolution_reward(row.objective, task.parents[0].objective, worst)
-            for task, row in zip(tasks, rows, strict=True)
-        ]
-
     def _announce(self, row: Proposal, replayed: bool) -> None:
         held = [self.population.best.objective] if self.population.best else []
         best = min([*self._by_objective, *held], default=None)
         self.display.show(announce.proposed(row, self.spent, self.init_spent, best, replayed))
-
-    def _announce_update(self, update: UpdateRow, replayed: bool) -> None:
-        self._updates = update.id
-        self.display.show(announce.updated(update, replayed))
 
     def _show_population(self) -> None:
         best = self.population.best

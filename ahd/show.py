@@ -6,18 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, pstdev
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ahd.announce import directions
 from ahd.config import ConfigError
 from ahd.display.jsonl import as_json as plain_json
 from ahd.display.replay import stored_start, survivors
 from ahd.display.text import clean, clean_block, duration, percent, rate, signed_percent, snippet
+from ahd.es.moments import mean_and_spread
 from ahd.events import Member, Started
+from ahd.figures import figures
 from ahd.gap import relative_gap
 from ahd.store import Proposal, Store, UpdateRow
 
@@ -59,14 +61,13 @@ def read(folder: Path) -> Run:
     """
     store = Store.open(folder)
     try:
-        updates = store.updates()
         return Run(
             folder,
             store.status,
-            updates[-1].weights_hash if updates else store.meta("base_hash") or "",
+            store.weights_hash(),
             stored_start(store),
             store.proposals(),
-            updates,
+            store.updates(),
             store.meta_record("finished"),
             store.meta("schedule") or "",
             store.wall_seconds(),
@@ -138,11 +139,7 @@ def _best_file(run: Path) -> str:
 
 def summary(run: Run) -> dict[str, Any]:
     """The facts that ``ahd show --json`` prints, as plain values."""
-    rows, updates, started = run.rows, run.updates, run.started
-    searched = sum(row.phase == "search" for row in rows)
-    model, evaluation = sum(row.model_seconds for row in rows), sum(row.evaluation_seconds for row in rows)
-    es = sum(row.es_seconds for row in rows) + sum(update.seconds for update in updates)
-    work, tokens = model + evaluation + es, sum(row.completion_tokens for row in rows)
+    started, found = run.started, figures(run.rows, run.updates, run.wall_seconds)
     top = run.members[0] if run.members else None
     return {
         "folder": str(run.folder),
@@ -152,9 +149,7 @@ def summary(run: Run) -> dict[str, Any]:
         "parameters": started.parameters,
         "style": started.style,
         "schedule": run.schedule or started.schedule,
-        "spent": searched,
         "budget": started.config.budget,
-        "init_spent": len(rows) - searched,
         "reference": started.reference,
         "reference_source": started.reference_source,
         "known": started.known,
@@ -168,20 +163,12 @@ def summary(run: Run) -> dict[str, Any]:
         if run.finished
         else None,
         "population": [plain_json(member) | {"gap": run.gap(member.objective)} for member in run.members],
-        "operators": _operators(rows),
-        "outcomes": _outcomes(rows),
-        "updates": [_update(update) for update in updates],
+        "operators": _operators(run.rows),
+        "outcomes": _outcomes(run.rows),
+        "updates": [_update(update) for update in run.updates],
         "updates_planned": started.updates_planned,
         "weights_hash": run.weights_hash,
-        "wall_seconds": run.wall_seconds,
-        "completion_tokens": tokens,
-        "tokens_per_second": tokens / model if model else None,
-        "seconds": {"model": model, "es": es, "evaluation": evaluation},
-        "shares": {
-            name: seconds / work if work else 0.0
-            for name, seconds in (("model", model), ("es", es), ("evaluation", evaluation))
-        },
-        "es_share_of_wall": es / run.wall_seconds if run.wall_seconds else 0.0,
+        **found,
     }
 
 
@@ -221,18 +208,21 @@ def _outcomes(rows: Sequence[Proposal]) -> list[dict[str, Any]]:
 
 
 def _update(row: UpdateRow) -> dict[str, Any]:
+    mean, spread = mean_and_spread(row.rewards)
     return {
         "number": row.id,
         "operator": row.operator,
-        "directions": len(row.seeds),
+        "directions": len(row.step_seeds),
         "sigma": row.sigma,
         "alpha": row.alpha,
-        "reward_mean": fmean(row.rewards),
-        "reward_std": pstdev(row.rewards),
+        "reward_mean": mean,
+        "reward_std": spread,
         "norm": row.norm,
         "moved": row.moved,
         "weights_hash": row.weights_hash,
         "seconds": row.seconds,
+        "rollback_to": row.rollback_to,
+        "note": row.note,
     }
 
 
@@ -269,6 +259,7 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
         ("problem", f"{config.problem}, method {config.method}, seed {config.seed}"),
         ("model", f"{started.model}, {started.parameters:,} weights, {started.style} style"),
         ("schedule", facts["schedule"]),
+        ("directions", directions(config)),
         (
             "spent",
             f"{facts['spent']} of {config.budget} proposals, {facts['init_spent']} for the first population",
@@ -288,7 +279,7 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
             f"model {percent(shares['model'])}, ES {percent(shares['es'])}, evaluation "
             f"{percent(shares['evaluation'])}; ES is {percent(facts['es_share_of_wall'])} of wall time",
         ),
-        ("updates", f"{len(run.updates)} of {started.updates_planned}"),
+        ("updates", _counts(facts, started.updates_planned)),
         ("weights", run.weights_hash[:16] or "-"),
     ):
         heads.add_row(Text(name), Text(clean(value)))
@@ -296,6 +287,15 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
     for table in _tables(run, facts):
         console.print()
         console.print(table)
+    for update in run.updates:
+        if update.note:
+            console.print(Text(clean(update.note)), soft_wrap=True)
+
+
+def _counts(facts: dict[str, Any], planned: int) -> str:
+    text = f"{facts['updates_made']} of {planned}"
+    text += f", {facts['rollbacks']} of them rolled back" if facts["rollbacks"] else ""
+    return text + (f", {facts['left_out']} left out" if facts["left_out"] else "")
 
 
 def _with_gap(run: Run, objective: float | None, gap: float | None) -> str:
@@ -333,7 +333,7 @@ def _tables(run: Run, facts: dict[str, Any]) -> list[Table]:
         )
         _row(outcomes, outcome["outcome"], outcome["count"], reasons)
     updates = _table(
-        "updates", "#", "<by", "seeds", "sigma", "reward", "spread", "norm", "moved", "s", "~weights"
+        "updates", "#", "<by", "directions", "sigma", "reward", "spread", "norm", "moved", "s", "~weights"
     )
     shown = facts["updates"][-UPDATES_SHOWN:]
     if len(shown) < len(facts["updates"]):

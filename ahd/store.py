@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from ahd.config import ConfigError, RunConfig
+from ahd.migrate import from_version_1
 
 FILE = "run.sqlite"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -33,7 +34,8 @@ CREATE TABLE updates (
     id INTEGER PRIMARY KEY, batch INTEGER NOT NULL UNIQUE, operator TEXT NOT NULL,
     seeds TEXT NOT NULL, rewards TEXT NOT NULL, weights TEXT NOT NULL, sigma REAL NOT NULL,
     alpha REAL NOT NULL, norm REAL NOT NULL, moved REAL NOT NULL, weights_hash TEXT NOT NULL,
-    seconds REAL NOT NULL, created REAL NOT NULL
+    seconds REAL NOT NULL, created REAL NOT NULL,
+    step_seeds TEXT NOT NULL, step_weights TEXT NOT NULL, rollback_to INTEGER, note TEXT NOT NULL
 );
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL, status TEXT NOT NULL
@@ -77,7 +79,12 @@ class Proposal:
 
 @dataclass(frozen=True)
 class UpdateRow:
-    """One row of ``updates``: enough to repeat it (seeds, weights, alpha) and to check it (hash)."""
+    """One row of ``updates``: enough to repeat it (seeds, weights, alpha) and to check it (hash).
+
+    ``step_seeds`` and ``step_weights`` are the batch's own step, one entry per direction; ``seeds`` and
+    ``weights`` are what was issued: that step with momentum, each seed once, or zero weights when nothing
+    was to move. ``rollback_to``: instead of a step the weights went back to those after that update (0: the
+    base model's). ``note`` says why there was no step, else it is empty."""
 
     id: int
     batch: int
@@ -92,9 +99,13 @@ class UpdateRow:
     weights_hash: str
     seconds: float
     created: float
+    step_seeds: tuple[int, ...] = ()
+    step_weights: tuple[float, ...] = ()
+    rollback_to: int | None = None
+    note: str = ""
 
 
-_JSON_FIELDS = {"parents", "seeds", "rewards", "weights"}
+_JSON_FIELDS = {"parents", "seeds", "rewards", "weights", "step_seeds", "step_weights"}
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: Proposal | UpdateRow) -> None:
@@ -170,7 +181,8 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path, *, write: bool = False) -> "Store":
-        """Open the run file of a folder, for writing by one process at a time.
+        """Open the run file of a folder, for writing by one process at a time. A file of version 1 is
+        brought up to date: itself when it is opened for writing, else a copy in memory.
 
         Raises:
             ConfigError: if it is not a run folder, is from a newer version, or another process is
@@ -184,8 +196,13 @@ class Store:
             connection = _connect(path, read_only=not write)
             store = cls(folder, connection, lock)
             version = int(store.meta("schema_version") or 0)
+            if version == 1:
+                store._check_intact()
+                store._migrate()
+                version = SCHEMA_VERSION
             if version == SCHEMA_VERSION:
-                store._check()
+                store._check_intact()
+                store._check_columns()
         except (sqlite3.Error, ValueError) as error:
             raise ConfigError(
                 f"{path} cannot be read as a run file ({error}); restore it from a copy"
@@ -196,16 +213,32 @@ class Store:
             )
         return store
 
-    def _check(self) -> None:
+    def _migrate(self) -> None:
+        if self._lock is None:
+            copy = sqlite3.connect(":memory:")
+            copy.row_factory = sqlite3.Row
+            self._connection.backup(copy)
+            self._connection.close()
+            self._connection = copy
+        from_version_1(self._connection)
+
+    def _check_intact(self) -> None:
         """Refuse a damaged file before anything is built on it."""
         answer = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if answer != "ok":
             raise sqlite3.DatabaseError(answer.splitlines()[0])
+
+    def _check_columns(self) -> None:
         for table, row in (("proposals", Proposal), ("updates", UpdateRow), ("sessions", None)):
             found = {column[1] for column in self._connection.execute(f"PRAGMA table_info({table})")}
             wanted = {each.name for each in fields(row)} if row else {"id", "started", "ended", "status"}
             if missing := sorted(wanted - found):
                 raise sqlite3.DatabaseError(f"table {table} lacks {', '.join(missing)}")
+
+    @property
+    def resumable(self) -> bool:
+        """False for a run that made updates with an ahd that took hashes of weights in another way."""
+        return self.meta("begun_with") is None
 
     def close(self) -> None:
         self._connection.close()
@@ -298,6 +331,11 @@ class Store:
             raise ConfigError(
                 f"{self.folder / FILE}: row {row['id']} of a table is damaged; restore it from a copy"
             ) from None
+
+    def weights_hash(self) -> str:
+        """Hash of the weights after the last update, or of the base model; empty before it is known."""
+        row = self._connection.execute("SELECT weights_hash FROM updates ORDER BY id DESC LIMIT 1").fetchone()
+        return str(row[0]) if row is not None else self.meta("base_hash") or ""
 
     def update(self, batch: int) -> UpdateRow | None:
         row = self._connection.execute("SELECT * FROM updates WHERE batch = ?", (batch,)).fetchone()

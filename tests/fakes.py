@@ -71,6 +71,9 @@ class FakeModel:
         self.weights = self.weights + step
         return UpdateReport(float(np.linalg.norm(step)), self.weights_hash(), 1.0, 0.0)
 
+    def reset(self) -> None:
+        self.weights = np.zeros(4)
+
     def weights_hash(self) -> str:
         return hashlib.sha256(self.weights.tobytes()).hexdigest()
 

@@ -1,10 +1,15 @@
 """The command line: every mistake is one line with its mend and exit code 2."""
 
+import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from ahd.config import RunConfig
+from ahd.es.perturbation import scales
 
 ROOT = Path(__file__).parent.parent
 
@@ -28,6 +33,15 @@ def ahd(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
         (["run", "tsp", "--budget", "many"], ["--budget"]),
         (["run", "tsp", "--method", "magic"], ["--method", "esopt"]),
         (["run", "tsp", "--sigma", "-1"], ["--sigma"]),
+        (["run", "tsp", "--kind", "lowrank", "--scope", "norms"], ["--kind lowrank", "norms"]),
+        (["run", "tsp", "--scope", "layers.(0"], ["--scope", "regular expression"]),
+        (["run", "tsp", "--rank", "4"], ["--rank 4", "lowrank"]),
+        (["run", "tsp", "--server", "http://localhost:1", "--replicas", "2"], ["--server", "--replicas"]),
+        (["run", "tsp", "--per-direction", "0"], ["--per-direction 0"]),
+        (["run", "tsp", "--momentum", "1"], ["--momentum 1"]),
+        (["run", "tsp", "--validity-floor", "1.5"], ["--validity-floor"]),
+        (["run", "tsp", "--reward", "praise"], ["--reward", "paper", "new"]),
+        (["run", "tsp", "--shaping", "round"], ["--shaping", "ranks"]),
         (["run", "tsp", "--model", "no/such/folder"], ["no/such/folder", "--model"]),
         (["run", "tsp", "--dry-run", "--problem-path", "nowhere.py"], ["nowhere.py"]),
         (["run"], ["PROBLEM"]),
@@ -70,3 +84,23 @@ def test_dry_run_prints_a_prompt_per_operator() -> None:
             assert f"===== {operator}: message" in done.stdout
         assert ("made to start with" in done.stdout) == (style == "skeleton")
         assert "25 generations of 10 e1 + 10 e2 + 30 m1 + 30 m2" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_run_stores_what_its_options_meant(tmp_path: Path) -> None:
+    """A run with every option ends well; its file holds sigma and alpha as numbers, whatever the defaults
+    will be, and the command that starts it again is the same run."""
+    options = "--kind lowrank --rank 2 --scope linear --reward new --shaping valid --antithetic"
+    options += " --per-direction 2 --momentum 0.5 --validity-floor 0.2 --patience 2"
+    command = ["run", "tsp", "--model", "scripted", "--budget", "20", *options.split()]
+    done = ahd(*command, "--out", str(tmp_path / "run"), "--display", "plain")
+    assert done.returncode == 0, done.stderr
+    assert "directions: lowrank of rank 2, scope linear" in done.stdout
+    shown = ahd("show", str(tmp_path / "run"), "--json")
+    facts = json.loads(shown.stdout)
+    config = RunConfig.from_json(json.dumps(facts["config"]))
+    assert (config.sigma, config.alpha) == scales(replace(config, sigma=None, alpha=None))
+    assert config.antithetic
+    assert [update["directions"] for update in facts["updates"]] == [3, 3]
+    for option in options.split():
+        assert option in config.command.split()

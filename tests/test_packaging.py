@@ -114,12 +114,14 @@ def test_ahd_commands_in_documents_exist(document: Path) -> None:
 
     from ahd.cli import app
 
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    root = typer.main.get_command(app)
     blocks = re.findall(r"^```sh\n(.*?)^```", document.read_text(), re.DOTALL | re.MULTILINE)
     for line in "".join(blocks).splitlines():
         if line.startswith("ahd "):
-            _, name, *words = line.partition("#")[0].split()
-            known = {option for parameter in commands[name].params for option in parameter.opts}
+            words, command = line.partition("#")[0].split()[1:], root
+            while hasattr(command, "commands"):
+                command = command.commands[words.pop(0)]
+            known = {option for parameter in command.params for option in parameter.opts}
             assert {word for word in words if word.startswith("--")} <= known, line
 
 

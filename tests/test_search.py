@@ -8,21 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from ahd.config import ConfigError, Method, RunConfig, Style
-from ahd.es.rewards import evolution_reward, z_scores
+from ahd.config import ConfigError, Method, Reward, RunConfig, Style
+from ahd.es.rewards import evolution_reward
+from ahd.es.shaping import z_scores
 from ahd.events import Evolved, Note, Proposed, Updated
 from ahd.schedule import plan
 from ahd.search import Search
 from ahd.stop import Stop
 from ahd.store import Proposal, Store, UpdateRow
+from operators.model import Model
 from tests.fakes import PROBLEM, FakeEvaluator, FakeModel, Recorder
 
-CONFIG = RunConfig("fake", budget=130, seed=3)
+CONFIG = RunConfig("fake", budget=130, seed=3, scope="all", reward=Reward.PAPER)
 
 
 def search(
     store: Store,
-    model: FakeModel | None = None,
+    model: Model | None = None,
     recorder: Recorder | None = None,
     evaluator: FakeEvaluator | None = None,
 ) -> Search:

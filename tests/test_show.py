@@ -26,6 +26,8 @@ def test_show_json_agrees_with_the_store(tmp_path: Path, capsys: pytest.CaptureF
     assert facts["weights_hash"] == updates[-1].weights_hash
     assert len(facts["updates"]) == len(updates)
     assert facts["config"]["method"] == "esopt"
+    assert [update["rollback_to"] for update in facts["updates"]] == [row.rollback_to for row in updates]
+    assert facts["rollbacks"] == 1
     assert sum(facts["shares"].values()) == pytest.approx(1.0)
     assert len(facts["population"]) == 10
 
@@ -43,6 +45,9 @@ def test_show_prints_every_section(tmp_path: Path, capsys: pytest.CaptureFixture
         "name 'x'",
         "weights",
         "best, test",
+        "directions",
+        "1 of them rolled back",
+        "3 batches in a row below 5.0% valid",
     ):
         assert part in text, part
 

@@ -94,4 +94,7 @@ def _updates(progress: Progress) -> Row:
         return Row("ES updates", "0", "the weights stayed as they were")
     last = progress.updates[-1] if progress.updates else None
     rest = f"weights {last.weights_hash[:12]}" if last else ""
+    back, left = progress.rollbacks, progress.left_out
+    rest += f"; {back} of them rolled back" if back else ""
+    rest += f"; {left} left out" if left else ""
     return Row("ES updates", f"{done} of {planned}", rest)

@@ -10,6 +10,7 @@ from ahd.config import Method
 from ahd.display.chart import shares, sparkline, staircase
 from ahd.display.progress import Progress
 from ahd.display.text import clean, count, duration, percent, rate, signed_percent, snippet
+from ahd.es.perturbation import scales
 
 ACCENT, GOOD, WARN, BAD, DIM, FRAME = "cyan", "green", "yellow", "red", "grey58", "grey42"
 SPLIT_STYLES = {"model": "cyan", "ES": "magenta", "evaluation": "green"}
@@ -147,7 +148,7 @@ def evolution(progress: Progress, width: int, height: int) -> Panel:
         lines.append(line(("frozen", "bold"), (" the weights stay as they are", DIM)))
         if method is Method.NOISE:
             lines.append(line(("every mutation is perturbed, nothing is learnt", DIM)))
-            lines.append(line(("sigma   ", DIM), f"{started.config.sigma:.1e} at the start"))
+            lines.append(line(("sigma   ", DIM), f"{scales(started.config)[0]:.1e} at the start"))
     else:
         done = len(progress.updates)
         label = line((f"{done}", "bold"), (f" of {planned} ", DIM))
@@ -169,8 +170,14 @@ def _steps(progress: Progress, inner: int) -> list[Text]:
         line(("reward  ", DIM), f"{last.reward_mean:+.4g}", (" spread ", DIM), f"{last.reward_std:.3g}"),
         line(("        ", DIM), (sparkline(means, inner - 8), "magenta")),
         line(("step    ", DIM), f"{last.norm:.3g}", (" norm, ", DIM), percent(last.moved), (moved, DIM)),
-        line(("weights ", DIM), (clean(last.weights_hash[:12]), DIM)),
+        line(("weights ", DIM), *_taken_back(progress), (clean(last.weights_hash[:12]), DIM)),
     ]
+
+
+def _taken_back(progress: Progress) -> list[tuple[str, str]]:
+    back, left = progress.rollbacks, progress.left_out
+    parts = [f"{number} {what}  " for number, what in ((back, "rolled back"), (left, "left out")) if number]
+    return [(part, WARN) for part in parts]
 
 
 def population(progress: Progress, width: int, height: int) -> Panel:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from ahd.announce import directions
 from ahd.display.final import final_rows
 from ahd.display.progress import Progress
 from ahd.display.text import clean, count, duration, percent, rate, signed_percent
@@ -62,7 +63,7 @@ class PlainDisplay:
             case Evolved() if not self._catching_up:
                 if now - self._said >= 1.0:
                     self._pace(now)
-            case Updated() if not event.replayed:
+            case Updated(note="") if not event.replayed:
                 self._say(
                     f"{self._where()}  update {event.number}: sigma {event.sigma:.2e}, reward "
                     f"{event.reward_mean:+.4g} (spread {event.reward_std:.3g}), step norm {event.norm:.3g}, "
@@ -88,6 +89,7 @@ class PlainDisplay:
             f"{clean(event.model)} ({count(event.parameters)} weights, {clean(event.style)} style)"
         )
         self._say(f"schedule: {clean(event.schedule)}")
+        self._say(f"directions: {clean(directions(config))}")
         if event.reference is not None:
             self._say(f"reference: {number(event.reference)} ({clean(event.reference_source)})")
         for name, value in event.known.items():

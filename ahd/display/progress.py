@@ -161,6 +161,16 @@ class Progress:
         return sum(tally.duplicates for tally in self.operators.values())
 
     @property
+    def rollbacks(self) -> int:
+        """Updates that took earlier ones back."""
+        return sum(update.rollback_to is not None for update in self.updates)
+
+    @property
+    def left_out(self) -> int:
+        """Updates that were not made because they were not finite or the model refused them."""
+        return sum(bool(update.note) for update in self.updates) - self.rollbacks
+
+    @property
     def validity(self) -> float | None:
         return self.valid / self.proposals if self.proposals else None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ahd import announce
 from ahd.config import ConfigError
-from ahd.events import Event, Evolved, Member, Started
+from ahd.events import Event, Evolved, Member, Note, Started
 from ahd.store import Proposal, Store
 
 
@@ -83,5 +83,7 @@ def replay(folder: Path, proposals: int | None = None) -> Iterator[tuple[float, 
             update = by_batch.get(row.batch)
             complete = proposals is None or index + 1 < len(rows)
             if update and complete:
+                if update.note:
+                    yield update.created, Note(update.note)
                 yield update.created, announce.updated(update)
             yield row.created, Evolved(survivors(started, rows[: index + 1]))

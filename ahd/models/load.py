@@ -1,34 +1,64 @@
 """The model a run asks for. Engines are imported only when they are needed."""
 
+from functools import partial
+
 from ahd.config import RunConfig
+from ahd.es.perturbation import Perturbation, perturbation_of
 from ahd.models.names import DEFAULT, DEFAULT_PARAMETERS, locate
 from operators.model import Model
 
 
 def load_model(config: RunConfig) -> Model:
-    """Load ``config.model``: ``scripted`` (no engine), the default model, a local folder or a Hugging
-    Face id.
+    """The model of a run: on ``config.server``, else in replicas, else in this process.
+
+    ``config.model`` is ``scripted`` (no engine), the default model, a local folder or a Hugging Face id.
 
     Raises:
         ConfigError: no such model, or one that cannot be loaded here.
     """
-    if config.model == "scripted":
+    perturbation = perturbation_of(config)
+    if config.server:
+        from ahd.models.server import ServerModel
+
+        return ServerModel(config.server, perturbation)
+    build = partial(_build, config.model, perturbation, config.dtype, config.tensor_parallel)
+    if _replicated(config):
+        from ahd.models.replicas import Replicas
+
+        return Replicas(build, config.replicas, config.ray_address)
+    return build()
+
+
+def _build(name: str, perturbation: Perturbation, dtype: str, tensor_parallel: int) -> Model:
+    """A model in this process."""
+    if name == "scripted":
         from ahd.models.scripted import scripted_tsp
 
-        return scripted_tsp()
+        return scripted_tsp(perturbation)
     from ahd.models.live import LiveModel
 
-    return LiveModel(config.model)
+    return LiveModel(name, perturbation=perturbation, dtype=dtype, tensor_parallel=tensor_parallel)
 
 
-def check_model(name: str) -> None:
-    """Refuse at once what cannot be a model, before anything slow starts; loads and fetches nothing.
+def _replicated(config: RunConfig) -> bool:
+    return config.replicas > 1 or bool(config.ray_address)
+
+
+def has_engine_here(config: RunConfig) -> bool:
+    """Whether the engine runs inside this process."""
+    return not (config.model == "scripted" or config.server or _replicated(config))
+
+
+def check_model(config: RunConfig) -> None:
+    """Refuse at once what cannot be a model or a scope, before anything slow starts; loads and fetches
+    nothing.
 
     Raises:
-        ConfigError: no such folder, and no Hugging Face id either.
+        ConfigError: no such folder, and no Hugging Face id either; or the scope is no regular expression.
     """
-    if name != "scripted":
-        locate(name)
+    perturbation_of(config)
+    if not (config.model == "scripted" or config.server):
+        locate(config.model)
 
 
 def is_to_be_built(name: str) -> bool:

@@ -39,6 +39,10 @@ def store_run(folder: Path, hostile: str = "", proposals: int = 120, all_fail: b
                             event.weights_hash,
                             event.seconds,
                             now,
+                            (1, 2),
+                            (-1.0, 1.0),
+                            event.rollback_to,
+                            event.note,
                         )
                     )
                 case Finished():

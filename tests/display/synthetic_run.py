@@ -8,6 +8,7 @@ from ahd.config import Method, RunConfig
 from ahd.events import Event, Evolved, Finished, Loading, Member, Note, Proposed, Started, Updated
 
 HOSTILE = "[bold red]boo[/] \x1b[31m\x1b]0;title\x07 \u202eright\u202c [/nonsense] \x00 :smiley: [link=x]"
+ROLLED_BACK = "update 5: 3 batches in a row below 5.0% valid: the weights are those after update 2 again"
 
 _CODE = '''import numpy as np
 
@@ -110,9 +111,13 @@ def synthetic(
                 updates += 1
                 now += 1.1
                 sigma, mean = 1e-3 * (1 - updates / 38), -0.8 + 0.012 * updates + rng.gauss(0, 0.05)
+                back, note = (2, ROLLED_BACK + hostile) if updates == 5 else (None, "")
+                if note:
+                    yield now, Note(note)
+                hashed = f"{rng.getrandbits(256):064x}"
                 yield (
                     now,
-                    Updated(updates, sigma, mean, 0.31, 0.82, 0.151, f"{rng.getrandbits(256):064x}", 1.1),
+                    Updated(updates, sigma, mean, 0.31, 0.82, 0.151, hashed, 1.1, False, back, note),
                 )
         if number == 40:
             yield (

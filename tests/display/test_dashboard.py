@@ -74,6 +74,7 @@ def test_shows_every_panel(width: int, height: int) -> None:
         "spread",
         "norm",
         "moved",
+        "1 rolled back",
         "tokens/s",
         "evaluations/s",
         "model",

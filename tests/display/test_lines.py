@@ -12,7 +12,7 @@ from ahd.display.dashboard import RichDisplay
 from ahd.display.jsonl import JsonDisplay
 from ahd.display.plain import PlainDisplay
 from ahd.events import Updated
-from tests.display.synthetic_run import HOSTILE, synthetic
+from tests.display.synthetic_run import HOSTILE, ROLLED_BACK, synthetic
 
 
 def _plain(**options: object) -> str:
@@ -42,12 +42,15 @@ def test_plain_tells_the_story() -> None:
         "left",
         "update 35: sigma",
         "note: the initial population",
+        f"note: {ROLLED_BACK}",
+        "1 of them rolled back",
         "best, test",
         "+12.81%",
         "470 of 500",
         "best.py",
     ):
         assert part in text, part
+    assert "update 5: sigma" not in text
     assert "ahd resume" not in text
     assert "ahd resume" in _plain(proposals=90, finish="interrupted")
     assert "ahd resume" in _plain(proposals=90)

@@ -11,7 +11,7 @@ from ahd.display.progress import Progress
 from ahd.display.replay import replay
 from ahd.store import Store
 from tests.display.stored_run import store_run
-from tests.display.synthetic_run import HOSTILE, synthetic
+from tests.display.synthetic_run import HOSTILE, ROLLED_BACK, synthetic
 
 
 def test_replay_gives_the_figures_of_the_run(tmp_path: Path) -> None:
@@ -24,6 +24,8 @@ def test_replay_gives_the_figures_of_the_run(tmp_path: Path) -> None:
     assert (again.spent, again.init_spent, again.best) == (live.spent, live.init_spent, live.best)
     assert again.outcomes == live.outcomes
     assert [u.weights_hash for u in again.updates] == [u.weights_hash for u in live.updates]
+    assert again.rollbacks == live.rollbacks == 1
+    assert any(ROLLED_BACK in entry.text for entry in again.log)
     assert again.split == pytest.approx(live.split)
     assert [m.objective for m in again.members] == [m.objective for m in live.members]
 
