@@ -447,12 +447,15 @@ def main() -> None:
 def _run_command() -> object:
     from evaluators.judge import SandboxError
     from evaluators.task import BrokenProblemFile
+    from operators.model import ModelError
     from problems.registry import UnknownProblem
 
     try:
         return app(standalone_mode=False)
     except (ConfigError, UnknownProblem, BrokenProblemFile, SandboxError) as error:
         _fail(str(error))
+    except ModelError as error:
+        _fail(f"{error}: what was done is stored; go on with `ahd resume`")
     except typer.TyperException as error:
         _fail(f"{error.format_message().rstrip('.')}; see `ahd --help` or `ahd COMMAND --help`")
     except typer.Abort:

@@ -131,6 +131,7 @@ def _search(
         model_name=model.name,
         parameters=str(model.parameters),
         style=style.value,
+        dtype=getattr(model, "dtype", config.dtype),
         problem=problem.name,
         schedule=schedule.description,
     )

@@ -36,14 +36,10 @@ class Log:
     folder: Path
     config: RunConfig
     number: int
+    dtype: str
+    """The number format of the run's engine."""
     hashes: Mapping[int, str]
     rows: Sequence[UpdateRow]
-
-    @property
-    def dtype(self) -> str:
-        """The number format of the run's engine."""
-        dtype = self.config.dtype
-        return runtime.number_format() if dtype is Dtype.AUTO else dtype.value
 
 
 @dataclass(frozen=True)
@@ -102,7 +98,9 @@ def read(folder: Path, number: int | None = None) -> Log:
     """
     with closing(Store.open(folder)) as store:
         config, base_hash, updates = store.config, store.meta("base_hash"), store.updates()
-        resumable = store.resumable
+        resumable, dtype = store.resumable, store.meta("dtype") or config.dtype
+    if dtype == Dtype.AUTO:
+        dtype = runtime.number_format()
     if not resumable:
         raise ConfigError(
             f"{folder} was begun with an older ahd: its weights cannot be rebuilt; start a new run"
@@ -124,7 +122,7 @@ def read(folder: Path, number: int | None = None) -> Log:
                 f"{folder}: update {place} goes back to other weights: restore the run file from a copy"
             )
     try:
-        return Log(folder, config, last, hashes, lineage(updates, last))
+        return Log(folder, config, last, str(dtype), hashes, lineage(updates, last))
     except ConfigError as error:
         raise Differs(f"{folder}: {error}") from None
 

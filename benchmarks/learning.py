@@ -2,6 +2,7 @@
 
     python benchmarks/learning.py --seeds 1-10 --updates 20 --directions 16 --out trial.jsonl
     python benchmarks/learning.py report trial.jsonl --table trial.md --plot trial.svg
+    python benchmarks/learning.py signal trial.jsonl
 
 Sigma falls along a cosine, and less noise alone makes more proposals valid: what ``esopt`` has over ``noise``
 is what learning does.
@@ -121,9 +122,21 @@ def report(arguments: list[str]) -> None:
         plot(records, options.plot)
 
 
+def signal(arguments: list[str]) -> None:
+    """Print what share of each reward's variance lies between directions."""
+    from benchmarks.learning_file import read
+    from benchmarks.learning_signal import signal_table
+
+    parser = argparse.ArgumentParser(prog="learning.py signal", description="What directions tell apart.")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILES")
+    print(signal_table(read(parser.parse_args(arguments).files)), end="")
+
+
 def main(arguments: list[str]) -> None:
     if arguments[:1] == ["report"]:
         report(arguments[1:])
+    elif arguments[:1] == ["signal"]:
+        signal(arguments[1:])
     else:
         run_trial(trial_parser().parse_args(arguments))
 

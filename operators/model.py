@@ -55,6 +55,10 @@ class UpdateReport:
     seconds: float
 
 
+class ModelError(RuntimeError):
+    """The model failed and cannot go on. The message says what happened, in one line."""
+
+
 class UpdateRefused(RuntimeError):
     """The update would take a weight out of the range of its number format. The weights are as before."""
 

@@ -127,7 +127,11 @@ def test_metrics_follow_from_the_objectives(trial: Path) -> None:
             assert batch["valid"] == len(valid) / len(children)
             assert batch["better"] == sum(child < parent for child, parent in valid) / len(children)
             assert batch["new"] <= batch["distinct"] <= batch["valid"]
-            assert 0.5 * batch["new"] - 1e-9 <= batch["reward_new"] <= 2 * batch["new"] + 1e-9
+            assert (
+                0.5 * batch["new"] - 1e-9
+                <= batch["reward_new"] + 1 - batch["valid"]
+                <= 2 * batch["new"] + 1e-9
+            )
 
 
 def test_finished_arms_are_not_run_again(
@@ -309,3 +313,20 @@ def test_lines_survive_a_kill(tmp_path: Path) -> None:
 def test_seed_ranges() -> None:
     """Ranges and single numbers mix."""
     assert numbers("1-3,7,10-10") == [1, 2, 3, 7, 10]
+
+
+def test_the_signal_of_directions_is_found_again() -> None:
+    """Made-up rewards with a known variance between and within directions: both come out within five
+    standard errors; batches that differ as a whole change nothing."""
+    from benchmarks.learning_signal import components
+
+    draw = random.Random(5)
+    batches = []
+    for _ in range(60):
+        level = draw.gauss(0, 10)
+        effects = [level + draw.gauss(0, 0.5) for _ in range(12)]
+        batches.append([[effect + draw.gauss(0, 1) for _ in range(3)] for effect in effects])
+    found = components(batches)
+    assert abs(found.between - 0.25) < 5 * (found.error + 0.02)
+    assert found.within == pytest.approx(1, abs=0.15)
+    assert found.share == pytest.approx(0.2, abs=0.08)

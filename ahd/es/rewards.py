@@ -1,8 +1,9 @@
 """What the proposals of a batch are worth. Objectives are minimised.
 
 ``evolution_reward`` and ``sampling_rewards`` are the rules of arXiv 2608.17310; ``new_reward`` and
-``new_sampling_rewards`` are ours. Theirs gives a valid copy of the parent 0 where a failure earns -1, so that
-a model learns to copy; with ours both earn 0, and whatever is valid and new earns more.
+``new_sampling_rewards`` are ours. Theirs gives hardly more to what is new than to a valid copy of the
+parent, so that a model learns to copy; with ours a copy earns nothing. A failure costs something: without that, little
+of what tells directions apart is left in the reward (docs/learning.md).
 """
 
 from collections.abc import Sequence
@@ -45,10 +46,13 @@ def sampling_rewards(objectives: Sequence[float | None]) -> list[float] | None:
 def new_reward(child: float | None, copy: bool, parent: float, population: Sequence[float]) -> float:
     """Reward of one offspring in evolution mode that pays for valid, new and better.
 
-    0 for an invalid child and for a copy; else 0.5, plus half the share of the population (its objectives
-    before the batch) that is no better than the child, plus 1 when the child is better than its parent.
+    -1 for an invalid child and 0 for a copy; else 0.5, plus half the share of the population (its
+    objectives before the batch) that is no better than the child, plus 1 when the child is better than its
+    parent.
     """
-    if child is None or copy:
+    if child is None:
+        return -1.0
+    if copy:
         return 0.0
     beaten = sum(child <= member for member in population) / len(population)
     return 0.5 + 0.5 * beaten + (child < parent)
@@ -57,8 +61,8 @@ def new_reward(child: float | None, copy: bool, parent: float, population: Seque
 def new_sampling_rewards(objectives: Sequence[float | None], copies: Sequence[bool]) -> list[float]:
     """Rewards of a batch of independent samples that pay for valid, new and good.
 
-    0 for an invalid one and for a copy; else 0.5, plus half the share of the batch's valid new ones that is
-    no better, itself among them.
+    -1 for an invalid one and 0 for a copy; else 0.5, plus half the share of the batch's valid new ones that
+    is no better, itself among them.
     """
     new = [
         objective
@@ -66,6 +70,10 @@ def new_sampling_rewards(objectives: Sequence[float | None], copies: Sequence[bo
         if objective is not None and not copy
     ]
     return [
-        0.0 if objective is None or copy else 0.5 + 0.5 * sum(objective <= other for other in new) / len(new)
+        -1.0
+        if objective is None
+        else 0.0
+        if copy
+        else 0.5 + 0.5 * sum(objective <= other for other in new) / len(new)
         for objective, copy in zip(objectives, copies, strict=True)
     ]

@@ -9,6 +9,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,7 @@ from ahd.es.perturbation import Perturbation
 from ahd.models import embedded, names, runtime
 from ahd.models.names import locate
 from ahd.models.tags import tagged
-from operators.model import Direction, Reply, Request, UpdateRefused, UpdateReport
-
-
-class ModelError(RuntimeError):
-    """The engine failed. The message says what happened, in one line."""
+from operators.model import Direction, ModelError, Reply, Request, UpdateRefused, UpdateReport
 
 
 def resolve_model(name: str) -> str:
@@ -212,7 +209,7 @@ class LiveModel:
                 running[self._submit(request, tokens, direction, slots.get(direction, 0))] = index
                 seconds[index] = 0.0
             while running:
-                outputs = [output for output in self._engine.step() if output.finished]
+                outputs = [output for output in self._step() if output.finished]
                 now = time.perf_counter()
                 share = (now - started) / len(running)
                 started = now
@@ -311,15 +308,14 @@ class LiveModel:
         """What every rank returns.
 
         Raises:
-            ModelError: in another process, it failed.
+            ModelError: in another process, it failed, or the process is gone.
         """
-        try:
+        with _told():
             return list(self._engine.collective_rpc(method, args=args))
-        except RuntimeError as error:
-            found = re.match(r"Worker failed with error '(.*)', please check", str(error), re.DOTALL)
-            if not found:
-                raise
-            raise ModelError(" ".join(found[1].split())) from None
+
+    def _step(self) -> list[Any]:
+        with _told():
+            return list(self._engine.step())
 
     def _move_to(self, directions: Sequence[Direction | None]) -> dict[Direction | None, int]:
         """Perturb the live weights, from the masters, or fill the slots; no direction restores them.
@@ -387,6 +383,22 @@ def salt(weights_hash: str, direction: Direction | None) -> str:
     return weights_hash[:16] + moved
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """Tell what vLLM says of failures in its other processes in one line."""
+    try:
+        yield
+    except RuntimeError as error:
+        found = re.match(r"Worker failed with error '(.*)', please check", str(error), re.DOTALL)
+        if found:
+            raise ModelError(" ".join(found[1].split())) from None
+        if str(error) in ("cancelled", "Executor failed."):
+            raise ModelError(
+                "a process of the engine is gone: resume the run to start a new engine"
+            ) from error
+        raise
+
+
 def _listed(numbers: Iterable[float]) -> str:
     return ",".join(map(repr, numbers))
 
@@ -436,7 +448,8 @@ def _load_engine(path: str, dtype: str, max_length: int, max_batch: int, ranks: 
                     # that cannot be rewound there.
                     enable_chunked_prefill=False,
                     max_num_batched_tokens=max(length, 8192),
-                    enforce_eager=current_platform.is_cpu(),
+                    # Steps ride on hooks, which neither compiled code nor captured graphs would run.
+                    enforce_eager=True,
                     disable_log_stats=True,
                     use_tqdm_on_load=False,
                     generation_config="vllm",

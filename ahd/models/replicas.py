@@ -13,8 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from ahd.models import cluster
-from ahd.models.live import ModelError
-from operators.model import Direction, Model, Reply, Request, UpdateRefused, UpdateReport
+from operators.model import Direction, Model, ModelError, Reply, Request, UpdateRefused, UpdateReport
 
 Update = tuple[tuple[int, ...], tuple[float, ...], float]
 """Seeds, weights and alpha of one update."""

@@ -15,10 +15,10 @@ from typing import Any
 
 from ahd.config import ConfigError
 from ahd.es.perturbation import Perturbation
-from ahd.models.live import ModelError, salt
+from ahd.models.live import salt
 from ahd.models.tags import tagged
 from ahd.models.wire import ServerFailed, Wire
-from operators.model import Direction, Reply, Request, UpdateRefused, UpdateReport
+from operators.model import Direction, ModelError, Reply, Request, UpdateRefused, UpdateReport
 
 _AT_ONCE = 64
 """Most directions in one batch, and most requests under way at the same time."""
@@ -65,6 +65,7 @@ class ServerModel:
             report = self._attach()
             self._parameters: int = report["parameters"]
             self._hash: str = report["hash"]
+            self._dtype: str = report["dtype"]
             self._chat = self._find_chat()
         except ServerFailed as error:
             raise ConfigError(f"--server {url}: {_unfit(error)}: {_HELP}") from None
@@ -78,6 +79,11 @@ class ServerModel:
     @property
     def parameters(self) -> int:
         return self._parameters
+
+    @property
+    def dtype(self) -> str:
+        """The number format the server computes in."""
+        return self._dtype
 
     def generate(
         self, requests: Sequence[Request], directions: Sequence[Direction | None]

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
-from ahd.models.live import ModelError
+from operators.model import ModelError
 
 _PATIENCE = 3600
 """Longest that one answer may take, in seconds."""

@@ -56,7 +56,7 @@ class LiveWeights:
         puts the base weights back and may choose another perturbation.
 
         Returns:
-            ``parameters`` of the model, those ``in_scope``, ``hash`` of the weights.
+            ``parameters`` of the model, those ``in_scope``, its ``dtype``, ``hash`` of the weights.
         """
         perturbation = Perturbation(Kind(kind), scope, rank)
         largest = float(torch.finfo(self._dtype).max)
@@ -90,6 +90,7 @@ class LiveWeights:
         return {
             "parameters": self._masters.count,
             "in_scope": self._masters.in_scope,
+            "dtype": str(self._dtype).removeprefix("torch."),
             "hash": self._masters.hash(),
         }
 

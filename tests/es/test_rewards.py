@@ -66,9 +66,9 @@ populations = st.lists(finite, min_size=1, max_size=12)
 def test_new_pays_for_valid_new_and_better(
     child: float, other: float, parent: float, population: list[float]
 ) -> None:
-    """Failures and copies earn nothing; a new child between 0.5 and 1, and 1 more if it beats its parent; a
-    better child never earns less."""
-    assert new_reward(None, False, parent, population) == 0.0
+    """A failure costs 1 and a copy earns nothing; a new child between 0.5 and 1, and 1 more if it beats its
+    parent; a better child never earns less."""
+    assert new_reward(None, False, parent, population) == -1.0
     assert new_reward(child, True, parent, population) == 0.0
     reward = new_reward(child, False, parent, population)
     assert 0.5 <= reward - (child < parent) <= 1.0
@@ -82,19 +82,22 @@ def test_new_by_hand() -> None:
     assert new_reward(6.5, False, parent=6.0, population=population) == 0.5 + 0.5 * 3 / 4
     assert new_reward(5.0, False, parent=6.0, population=population) == 2.0
     assert new_reward(9.0, False, parent=9.5, population=population) == 1.5
-    assert new_sampling_rewards([6.0, None, 7.0, 6.0], [False, False, False, True]) == [1.0, 0.0, 0.75, 0.0]
+    assert new_sampling_rewards([6.0, None, 7.0, 6.0], [False, False, False, True]) == [1.0, -1.0, 0.75, 0.0]
 
 
 @given(st.lists(st.tuples(st.none() | finite, st.booleans()), max_size=20))
 def test_new_sampling_rewards_order_the_new(batch: list[tuple[float | None, bool]]) -> None:
-    """The best new sample earns 1, every new one more than 0.5 and a better one never less; the others 0."""
+    """The best new sample earns 1, every new one more than 0.5 and a better one never less; copies earn 0,
+    failures -1."""
     rewards = new_sampling_rewards([value for value, _ in batch], [copy for _, copy in batch])
     new = sorted(
         (value, reward)
         for (value, copy), reward in zip(batch, rewards, strict=True)
         if value is not None and not copy
     )
-    assert sorted(rewards) == [0.0] * (len(batch) - len(new)) + sorted(reward for _, reward in new)
+    failed = sum(value is None for value, _ in batch)
+    others = [-1.0] * failed + [0.0] * (len(batch) - failed - len(new))
+    assert sorted(rewards) == others + sorted(reward for _, reward in new)
     assert [reward for _, reward in new] == sorted((reward for _, reward in new), reverse=True)
     assert all(0.5 < reward <= 1.0 for _, reward in new)
     assert not new or new[0][1] == 1.0

@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 
 from ahd.config import ConfigError
 from ahd.models import cluster, replicas
-from ahd.models.live import ModelError
 from ahd.models.replicas import Replicas, shares
-from operators.model import Direction, Model, Reply, Request, UpdateRefused
+from operators.model import Direction, Model, ModelError, Reply, Request, UpdateRefused
 
 DIRECTIONS = st.lists(
     st.one_of(st.none(), st.builds(Direction, st.integers(0, 5), st.just(0.1))), max_size=60

@@ -22,9 +22,8 @@ import pytest
 
 from ahd.config import ConfigError, Kind
 from ahd.es.perturbation import Perturbation
-from ahd.models.live import ModelError
 from ahd.models.server import ServerModel
-from operators.model import Direction, Reply, Request, UpdateRefused
+from operators.model import Direction, ModelError, Reply, Request, UpdateRefused
 
 PROMPT = "Write one line of Python that scores the next city of a tour. " * 12
 """Longer than one block of the prefix cache."""
@@ -54,7 +53,9 @@ class StandIn:
             "/detokenize": lambda body: (200, {"prompt": "".join(map(chr, body["tokens"]))}),
             "/v1/completions": lambda _: completion("stop"),
             "/collective_rpc": self._rpc,
-            "es_init": lambda _: worker({"parameters": 64, "in_scope": 64, "hash": "base"}),
+            "es_init": lambda _: worker(
+                {"parameters": 64, "in_scope": 64, "dtype": "float32", "hash": "base"}
+            ),
             "es_hash": lambda _: worker("base"),
         }
         stand_in = self
