@@ -1,9 +1,9 @@
 """What the proposals of a batch are worth. Objectives are minimised.
 
 ``evolution_reward`` and ``sampling_rewards`` are the rules of arXiv 2608.17310; ``new_reward`` and
-``new_sampling_rewards`` are ours. Theirs gives hardly more to what is new than to a valid copy of the
-parent, so that a model learns to copy; with ours a copy earns nothing. A failure costs something: without that, little
-of what tells directions apart is left in the reward (docs/learning.md).
+``new_sampling_rewards`` are ours. Theirs gives hardly more to what is new than to a valid copy of the parent,
+so that a model learns to copy; with ours a copy earns nothing. A failure costs something: without that,
+little of what tells directions apart is left in the reward (docs/learning.md).
 """
 
 from collections.abc import Sequence

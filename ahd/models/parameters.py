@@ -23,13 +23,11 @@ _pack = layer_utils.dispatch_cpu_unquantized_gemm
 
 
 def _pack_and_remember(layer: torch.nn.Module, remove_weight: bool) -> None:
-    """Pack as vLLM does, but leave the weight in place until ``find`` has read it. Whether the engine can
-    do without it is the engine's choice: where its packed layouts do not support the number format, it
-    goes on with the weight itself."""
+    """Pack as vLLM does, and note the weight's shape. Whether the engine can do without the weight is the
+    engine's choice: where its packed layouts do not support the number format, it goes on with it."""
     weight = layer.weight
     _pack(layer, remove_weight)
-    layer._ahd_removable = layer.weight is not weight
-    layer.weight = weight
+    layer._ahd_shape, layer._ahd_removed = weight.shape, layer.weight is not weight
 
 
 def install() -> None:
@@ -71,20 +69,6 @@ class Parameter:
     removed: bool = False
     """The parameter itself is not used by the engine, only its packed copies are."""
 
-    def read(self) -> Iterator[tuple[str, Float32]]:
-        """Name and float32 values of each tensor, copied. Only before ``release``."""
-        flat = self.tensor.data.reshape(-1)
-        at = 0
-        for piece in self.pieces:
-            part = flat[at : at + piece.size].to("cpu", torch.float32)
-            yield piece.name, part.numpy().copy().reshape(piece.shape)
-            at += piece.size
-
-    def release(self) -> None:
-        """Free what the engine does not use."""
-        if self.removed:
-            self.tensor.data = self.tensor.data.new_empty(0)
-
     def write(self, values: Iterable[Iterable[tuple[int, Float32]]]) -> None:
         """Round new values into the engine and pack them.
 
@@ -104,7 +88,8 @@ class Parameter:
             flat[at:].zero_()
         for layer in self.packed:
             _pack(layer, remove_weight=False)
-        self.release()
+        if self.removed:
+            self.tensor.data = self.tensor.data.new_empty(0)
 
     def copies(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every copy of every tensor as the engine computes with it, flat, packed ones read back; copies
@@ -134,18 +119,20 @@ def find(model: torch.nn.Module) -> list[Parameter]:
     for path, module in model.named_modules():
         for attribute, tensor in module.named_parameters(recurse=False):
             known = found.get(id(tensor))
+            packed = attribute == "weight" and hasattr(module, "_ahd_shape")
             if known is None:
-                pieces = _pieces(path, attribute, module, tensor, fused)
-                known = found[id(tensor)] = Parameter(tensor, tensor.shape, pieces)
+                shape = module._ahd_shape if packed else tensor.shape
+                pieces = _pieces(path, attribute, module, shape, fused)
+                known = found[id(tensor)] = Parameter(tensor, shape, pieces)
             known.modules.append(module)
-            if attribute == "weight" and hasattr(module, "_ahd_removable"):
+            if packed:
                 known.packed.append(module)
-                known.removed = bool(module._ahd_removable) and len(known.packed) == 1
+                known.removed = bool(module._ahd_removed) and len(known.packed) == 1
     return list(found.values())
 
 
 def _pieces(
-    path: str, attribute: str, module: Any, tensor: torch.Tensor, fused: dict[str, list[str]]
+    path: str, attribute: str, module: Any, size: torch.Size, fused: dict[str, list[str]]
 ) -> list[Piece]:
     """The Hugging Face tensors that make up a parameter.
 
@@ -153,7 +140,7 @@ def _pieces(
         ValueError: the engine holds parts of them in a way that is not known here.
     """
     parent, _, fused_name = path.rpartition(".")
-    shape, inner = tuple(tensor.shape), tuple(tensor.shape[1:])
+    shape, inner = tuple(size), tuple(size[1:])
     parts = fused.get(fused_name, [])
     sizes = getattr(module, "output_partition_sizes", [])
     if len(parts) > 1:
@@ -161,8 +148,8 @@ def _pieces(
             raise ValueError(f"{path}: cannot split {shape} into {parts}")
         prefix = f"{parent}." if parent else ""
         return [
-            Piece(f"{prefix}{part}.{attribute}", _rows(module, (size, *inner), number))
-            for number, (part, size) in enumerate(zip(parts, sizes, strict=True))
+            Piece(f"{prefix}{part}.{attribute}", _rows(module, (height, *inner), number))
+            for number, (part, height) in enumerate(zip(parts, sizes, strict=True))
         ]
     name = f"{path}.{attribute}"
     if hasattr(module, "org_vocab_size"):

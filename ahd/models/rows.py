@@ -15,11 +15,13 @@ its x . b is a part of the whole one, and the ranks add theirs up.
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ahd.es.factors import COLUMNS, ROWS, factor
 from ahd.es.noise import noise
 from ahd.es.perturbation import Perturbation, Treatment
+from ahd.models import row_kernels
 from ahd.models.parameters import Parameter, Piece
 from ahd.models.split import whole
 from ahd.models.tags import slot_of
@@ -37,11 +39,15 @@ class Layout:
         self.slots: list[int] = []
         self.lengths: list[int] = []
         self.by_request: torch.Tensor = torch.zeros(0, dtype=torch.long)
+        self.by_row: Any = np.zeros(0, np.int64)
+        """The slot of each row."""
 
     def set(self, slots: list[int], lengths: list[int]) -> None:
         """The slots of the requests in the batch, and how many rows each has now."""
         self.active = any(slots)
         self.lengths = lengths
+        if self.active:
+            self.by_row = np.repeat(np.array(slots, np.int64), lengths)
         if slots != self.slots:
             self.slots = slots
             self.by_request = torch.tensor(slots, dtype=torch.long)
@@ -83,8 +89,8 @@ class _Gathered:
 class LowRank:
     """The factors of one matrix of the engine, which may hold several Hugging Face matrices.
 
-    ``right`` has shape (slots, pieces * rank, inputs), ``left`` (slots, pieces * rank, outputs) with zeros
-    outside a piece's own outputs; ``left`` holds the scale.
+    ``right`` has shape (slots, pieces * rank, inputs), ``left`` (slots, rank, outputs), where each piece has
+    its own outputs, ``bounds`` to ``bounds``; ``left`` holds the scale.
 
     Args:
         total: adds up what the ranks have found for x . b, where each holds a part of the inputs.
@@ -101,48 +107,46 @@ class LowRank:
         self.pieces = [(piece, used) for piece, used in zip(pieces, in_scope, strict=True)]
         self.outputs = outputs
         self.rank = rank
-        self._total = total or _itself
+        self._total = total
+        self.bounds = np.cumsum([0, *(piece.shape[0] for piece in pieces)])
         self.left = self.right = torch.zeros(0)
-        self._gathered = _Gathered()
 
     def fill(self, directions: Sequence[Direction], like: torch.Tensor) -> None:
         """Make the factors of the directions, for slots 1, 2, ...; slot 0 stays zero."""
         inputs = self.pieces[0][0].shape[1]
-        terms = self.rank * len(self.pieces)
-        left = torch.zeros(len(directions) + 1, terms, self.outputs)
-        right = torch.zeros(len(directions) + 1, terms, inputs)
+        left = torch.zeros(len(directions) + 1, self.rank, self.outputs)
+        right = torch.zeros(len(directions) + 1, self.rank * len(self.pieces), inputs)
         for slot, direction in enumerate(directions, 1):
             scale = direction.sigma / self.rank**0.5
-            at = 0
             for number, (piece, used) in enumerate(self.pieces):
-                mine = slice(number * self.rank, (number + 1) * self.rank)
                 if used:
                     rows, columns = piece.block.index
                     a = factor(direction.seed, piece.name, ROWS, rows.start, rows.stop, self.rank)
                     b = factor(direction.seed, piece.name, COLUMNS, columns.start, columns.stop, self.rank)
-                    left[slot, mine, at : at + len(a)] = torch.from_numpy(a.T) * scale
-                    right[slot, mine] = torch.from_numpy(b.T)
-                at += piece.shape[0]
-        self.left = left.to(like.device)
-        self.right = right.to(like.device, like.dtype)
-        self._gathered = _Gathered()
+                    at = self.bounds[number]
+                    left[slot, :, at : at + len(a)] = torch.from_numpy(a.T) * scale
+                    right[slot, number * self.rank : (number + 1) * self.rank] = torch.from_numpy(b.T)
+        self.left, self.right = left.to(like.device), right.to(like.device)
 
     def clear(self) -> None:
         self.left = self.right = torch.zeros(0)
-        self._gathered = _Gathered()
 
     def add(self, layout: Layout, x: torch.Tensor, y: torch.Tensor) -> None:
         """y += the step of each row's direction applied to x, in place.
 
         x has shape (rows, inputs), y (rows, outputs).
         """
-        if layout.single:
-            left, right = self._gathered.get(layout, lambda slots: (self.left[slots], self.right[slots]))
-            dots = self._total(torch.bmm(right, x.unsqueeze(2)).float())
-            y += (left * dots).sum(1) if left.shape[1] > 1 else left[:, 0] * dots[:, 0]
+        if self._total is None and row_kernels.supports(y):
+            right, left = self.right.numpy(), self.left.numpy()
+            row_kernels.add_steps(y, x, layout.by_row, right, left, self.bounds, self.rank)
             return
         for slot, rows in layout.segments():
-            y[rows] += self._total((x[rows] @ self.right[slot].t()).float()) @ self.left[slot]
+            dots = x[rows].float() @ self.right[slot].t()
+            dots = dots if self._total is None else self._total(dots)
+            for number, (piece, _) in enumerate(self.pieces):
+                own = slice(self.bounds[number], self.bounds[number] + piece.shape[0])
+                mine = dots[:, number * self.rank : (number + 1) * self.rank]
+                y[rows, own] += mine @ self.left[slot][:, own]
 
     def add_rows(self, layout: Layout, tokens: torch.Tensor, y: torch.Tensor) -> None:
         """y += the step of each row's direction on the matrix's row of its token, in place: an embedding.
@@ -150,7 +154,7 @@ class LowRank:
         tokens has shape (rows,), y (rows, inputs).
         """
         for slot, rows in layout.segments():
-            y[rows] += self.left[slot][:, tokens[rows]].t() @ self.right[slot].float()
+            y[rows] += self.left[slot][:, tokens[rows]].t() @ self.right[slot]
 
 
 class Relative:
@@ -311,10 +315,6 @@ def _can_follow(module: Any) -> bool:
     if hasattr(module, "org_vocab_size"):
         return type(module).__name__ == "ParallelLMHead" or bool(module.reduce_results)
     return getattr(module, "input_is_parallel", True) and not getattr(module, "gather_output", False)
-
-
-def _itself(dots: torch.Tensor) -> torch.Tensor:
-    return dots
 
 
 def _sum_over_ranks(dots: torch.Tensor) -> torch.Tensor:

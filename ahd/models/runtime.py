@@ -1,5 +1,6 @@
 """The process the engine runs in: environment, preloaded OpenMP, and silence while it loads."""
 
+import ctypes
 import os
 import sys
 import sysconfig
@@ -94,6 +95,14 @@ def reexec_with_preload() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system, where the C library can (glibc): it keeps freed blocks of some
+    megabytes, and weights are written and packed in such blocks."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
 
 
 @contextmanager

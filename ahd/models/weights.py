@@ -10,6 +10,7 @@ the same hash, for any number of ranks.
 """
 
 import hashlib
+import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -235,15 +236,24 @@ class Masters:
 
 def read_tensors(folder: Path, dtype: Any = None) -> Iterator[tuple[str, Float32]]:
     """Name and float32 values of every tensor in the safetensors files of ``folder``, rounded to a torch
-    ``dtype`` on the way. A tied output layer is not a tensor of its own."""
+    ``dtype`` on the way. A tied output layer is not a tensor of its own, even where a file holds it."""
     import torch
     from safetensors import safe_open
 
-    for file in sorted(folder.glob("*.safetensors")):
+    tied = {"lm_head.weight"} if _is_tied(folder) else set()
+    for file in sorted(folder.glob("model*.safetensors")) or sorted(folder.glob("*.safetensors")):
         with safe_open(file, framework="pt") as tensors:
-            for name in tensors.keys():  # noqa: SIM118 (not a mapping)
+            for name in sorted(set(tensors.keys()) - tied):
                 tensor = tensors.get_tensor(name)
                 yield name, tensor.to(dtype or tensor.dtype).to(torch.float32).numpy()
+
+
+def _is_tied(folder: Path) -> bool:
+    """Whether the output layer is the embedding, by the model's configuration."""
+    try:
+        return bool(json.loads((folder / "config.json").read_text()).get("tie_word_embeddings"))
+    except (OSError, ValueError, AttributeError):
+        return False
 
 
 def _largest(dtype: Any) -> float:

@@ -29,6 +29,7 @@ from ahd.models import cpu_speed, parameters
 from ahd.models.parameters import Parameter
 from ahd.models.ranks import ranks
 from ahd.models.rows import RowDirections
+from ahd.models.runtime import give_back_memory
 from ahd.models.split import Split
 from ahd.models.weights import Masters, read_tensors
 from operators.model import Direction, UpdateRefused
@@ -63,12 +64,10 @@ class LiveWeights:
         model = self.model_runner.get_model()
         if hasattr(self, "_masters"):
             self.es_reset()
-            tensors = read_tensors(self._folder, self._dtype)
         else:
-            tensors = self._find(model)
+            self._find(model)
+        tensors = read_tensors(self._folder, self._dtype)
         self._masters = Masters(tensors, perturbation, largest, self._split)
-        for parameter in self._parameters:
-            parameter.release()
         if not self._masters.arrays:
             raise ValueError(f"--kind {kind} --scope {scope} touches no weight of this model")
         self._touched = [
@@ -87,6 +86,7 @@ class LiveWeights:
             if perturbation.batched
             else None
         )
+        give_back_memory()
         return {
             "parameters": self._masters.count,
             "in_scope": self._masters.in_scope,
@@ -175,9 +175,8 @@ class LiveWeights:
     def _folder(self) -> Path:
         return Path(self.model_runner.model_config.model)
 
-    def _find(self, model: torch.nn.Module) -> Iterator[tuple[str, Float32]]:
-        """Find the parameters. Gives the whole tensors: the engine's own if it holds them, else those in the
-        files it has read.
+    def _find(self, model: torch.nn.Module) -> None:
+        """Find the parameters.
 
         Raises:
             ValueError: this model cannot be split.
@@ -185,17 +184,17 @@ class LiveWeights:
         self._parameters = parameters.find(model)
         pieces = [piece for parameter in self._parameters for piece in parameter.pieces]
         self._split = Split({piece.name: piece.block for piece in pieces}, ranks())
-        if self._split.size == 1:
-            return (item for parameter in self._parameters for item in parameter.read())
-        # In a terminal Ctrl-C goes to all processes. The first one ends the others when it is ready to.
-        with suppress(ValueError):
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-        return read_tensors(self._folder, self._dtype)
+        if self._split.size > 1:
+            # In a terminal Ctrl-C goes to all processes. The first one ends the others when it is ready to.
+            with suppress(ValueError):
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def _write(self) -> None:
         """Round masters, plus the direction written into the weights, into the live parameters."""
         for parameter in self._touched:
             parameter.write(self._values(piece.name) for piece in parameter.pieces)
+        if any(parameter.removed for parameter in self._touched):
+            give_back_memory()
 
     def _values(self, name: str) -> Iterable[tuple[int, Float32]]:
         """What the live copy of a tensor is rounded from: chunks, and the number of their first element."""
