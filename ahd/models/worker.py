@@ -59,6 +59,7 @@ class LiveWeights:
         Returns:
             ``parameters`` of the model, those ``in_scope``, its ``dtype``, ``hash`` of the weights.
         """
+        give_back_memory()
         perturbation = Perturbation(Kind(kind), scope, rank)
         largest = float(torch.finfo(self._dtype).max)
         model = self.model_runner.get_model()
