@@ -46,30 +46,31 @@ def add_products(
     scales: Sequence[float],
     rank: int,
     start: int = 0,
+    column: int = 0,
 ) -> float:
-    """``out = before + sum_j scales[j] * A_j B_j^T / sqrt(rank)`` over whole rows of a matrix.
+    """``out = before + sum_j scales[j] * A_j B_j^T / sqrt(rank)`` over a block of a matrix.
 
     Products are summed in the order of the seeds, in float32, without fused operations: the same bits on
     every machine.
 
     Args:
         out: shape (rows, columns), float32; may be ``before`` itself.
-        before: the same shape: rows ``start`` and following of the matrix.
+        before: the same shape: the matrix from row ``start`` and column ``column`` on.
 
     Returns:
         The squared L2 norm of what was added.
     """
     rows, columns = before.shape
-    factors = np.asarray(scales, np.float32) * np.float32(1 / np.sqrt(rank))
+    terms = np.asarray(scales, np.float32) * np.float32(1 / np.sqrt(rank))
     left = np.concatenate(
         [
             scale * factor(seed, name, ROWS, start, start + rows, rank).T
-            for seed, scale in zip(seeds, factors, strict=True)
+            for seed, scale in zip(seeds, terms, strict=True)
         ]
     )
-    right = np.concatenate([factor(seed, name, COLUMNS, 0, columns, rank).T for seed in seeds])
+    right = np.concatenate([factor(seed, name, COLUMNS, column, column + columns, rank).T for seed in seeds])
     right = np.ascontiguousarray(right)
-    height = max(1, _PIECE // columns)
+    height = max(1, _PIECE // max(1, columns))
 
     def piece(low: int) -> Callable[[], float]:
         part = slice(low, low + height)

@@ -8,7 +8,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 from ahd.config import ConfigError
 from ahd.es.perturbation import Perturbation
 from ahd.models import embedded, names, runtime
+from ahd.models.batches import batches, listed, salt
 from ahd.models.names import locate
 from ahd.models.tags import tagged
 from operators.model import Direction, ModelError, Reply, Request, UpdateRefused, UpdateReport
@@ -167,29 +168,17 @@ class LiveModel:
             raise ValueError(f"{len(requests)} requests but {len(directions)} directions")
         self._check_usable()
         prompts = [self._tokens(request) for request in requests]
-        groups: dict[Direction | None, list[int]] = {}
-        for index, direction in enumerate(directions):
-            groups.setdefault(direction, []).append(index)
+        together = batches(directions, self._max_batch if self._perturbation.batched else 1)
         try:
-            batches = list(self._batches(groups))
-            for number, batch in enumerate(batches, 1):
+            for number, batch in enumerate(together, 1):
                 each = [
                     (index, requests[index], prompts[index], direction)
                     for direction, indices in batch.items()
                     for index in indices
                 ]
-                yield from self._generate_batch(list(batch), each, last=number == len(batches))
+                yield from self._generate_batch(list(batch), each, last=number == len(together))
         finally:
             self._settle()
-
-    def _batches(
-        self, groups: dict[Direction | None, list[int]]
-    ) -> Iterator[dict[Direction | None, list[int]]]:
-        """Directions that generate at the same time."""
-        size = self._max_batch if self._perturbation.batched else 1
-        items = list(groups.items())
-        for start in range(0, len(items), size):
-            yield dict(items[start : start + size])
 
     def _generate_batch(
         self,
@@ -246,7 +235,7 @@ class LiveModel:
         self._check_usable()
         started = time.perf_counter()
         self._torn = True
-        result = self._rpc("es_update", _listed(seeds), _listed(map(float, weights)), float(alpha))
+        result = self._rpc("es_update", listed(seeds), listed(map(float, weights)), float(alpha))
         self._torn = False
         if "refused" in result:
             raise UpdateRefused(result["refused"])
@@ -330,7 +319,7 @@ class LiveModel:
         slots: dict[Direction | None, int] = {}
         if self._perturbation.batched:
             seeds, sigmas = ([getattr(each, name) for each in chosen] for name in ("seed", "sigma"))
-            self._rpc("es_directions", _listed(seeds), _listed(sigmas))
+            self._rpc("es_directions", listed(seeds), listed(sigmas))
             slots = {direction: slot for slot, direction in enumerate(chosen, 1)}
         elif chosen:
             self._rpc("es_apply", chosen[0].seed, chosen[0].sigma)
@@ -377,12 +366,6 @@ class LiveModel:
         return request_id
 
 
-def salt(weights_hash: str, direction: Direction | None) -> str:
-    """What keeps the prefix cache from serving keys and values that other weights have computed."""
-    moved = f":{direction.seed}:{direction.sigma!r}" if direction else ""
-    return weights_hash[:16] + moved
-
-
 @contextmanager
 def _told() -> Iterator[None]:
     """Tell what vLLM says of failures in its other processes in one line."""
@@ -397,10 +380,6 @@ def _told() -> Iterator[None]:
                 "a process of the engine is gone: resume the run to start a new engine"
             ) from error
         raise
-
-
-def _listed(numbers: Iterable[float]) -> str:
-    return ",".join(map(repr, numbers))
 
 
 def _shield_numba() -> None:

@@ -6,7 +6,7 @@ methods of ``ahd.models.worker.LiveWeights``. A server belongs to the client tha
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import count
@@ -15,7 +15,7 @@ from typing import Any
 
 from ahd.config import ConfigError
 from ahd.es.perturbation import Perturbation
-from ahd.models.live import salt
+from ahd.models.batches import batches, listed, salt
 from ahd.models.tags import tagged
 from ahd.models.wire import ServerFailed, Wire
 from operators.model import Direction, ModelError, Reply, Request, UpdateRefused, UpdateReport
@@ -101,17 +101,15 @@ class ServerModel:
             raise ValueError(f"{len(requests)} requests but {len(directions)} directions")
         self._check_usable()
         bodies = [self._body(request) for request in requests]
-        groups: dict[Direction | None, list[int]] = {}
-        for index, direction in enumerate(directions):
-            groups.setdefault(direction, []).append(index)
-        size = _AT_ONCE if self._perturbation.batched else 1
-        batches = [list(groups)[start : start + size] for start in range(0, len(groups), size)]
+        together = batches(directions, _AT_ONCE if self._perturbation.batched else 1)
         try:
-            for batch in batches:
+            for batch in together:
                 each = [
-                    (index, bodies[index], direction) for direction in batch for index in groups[direction]
+                    (index, bodies[index], direction)
+                    for direction, indices in batch.items()
+                    for index in indices
                 ]
-                yield from self._generate_batch(batch, each, last=batch is batches[-1])
+                yield from self._generate_batch(list(batch), each, last=batch is together[-1])
         finally:
             self._settle()
 
@@ -163,7 +161,7 @@ class ServerModel:
         self._check_usable()
         started = time.perf_counter()
         self._torn = True
-        result = self._wire.rpc("es_update", _listed(seeds), _listed(map(float, weights)), float(alpha))
+        result = self._wire.rpc("es_update", listed(seeds), listed(map(float, weights)), float(alpha))
         self._torn = False
         if "refused" in result:
             raise UpdateRefused(result["refused"])
@@ -234,7 +232,7 @@ class ServerModel:
         slots: dict[Direction | None, int] = {}
         if self._perturbation.batched:
             seeds, sigmas = [each.seed for each in chosen], [each.sigma for each in chosen]
-            self._wire.rpc("es_directions", _listed(seeds), _listed(sigmas))
+            self._wire.rpc("es_directions", listed(seeds), listed(sigmas))
             slots = {direction: slot for slot, direction in enumerate(chosen, 1)}
         elif chosen:
             self._wire.rpc("es_apply", chosen[0].seed, chosen[0].sigma)
@@ -331,7 +329,3 @@ def _reply(answer: Any, seconds: float, perturb_seconds: float) -> Reply:
         seconds=seconds,
         perturb_seconds=perturb_seconds,
     )
-
-
-def _listed(numbers: Iterable[float]) -> str:
-    return ",".join(map(repr, numbers))

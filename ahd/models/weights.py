@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from ahd.es.factor_blocks import add_block
 from ahd.es.factors import add_products
 from ahd.es.noise import Float32, add_noise, combine, quantiles, threads
 from ahd.es.perturbation import Perturbation, Treatment
@@ -184,9 +183,7 @@ class Masters:
         row = block.row + start
         if treatment is Treatment.LOW_RANK:
             rank = self.perturbation.rank
-            if block.is_narrow:
-                return add_block(out, before, name, seeds, scales, rank, row, block.column)
-            return add_products(out, before, name, seeds, scales, rank, row)
+            return add_products(out, before, name, seeds, scales, rank, row, block.column)
         first = row * block.width + block.column
         if treatment is Treatment.ADDITIVE:
             if block.is_narrow:
