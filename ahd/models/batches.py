@@ -1,4 +1,4 @@
-"""Which directions generate together, and the small things that every way to the engine says alike."""
+"""Which directions generate together."""
 
 from collections.abc import Iterable, Sequence
 

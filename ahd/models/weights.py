@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ahd.config import ConfigError
 from ahd.es.factors import add_products
 from ahd.es.noise import Float32, add_noise, combine, quantiles, threads
 from ahd.es.perturbation import Perturbation, Treatment
@@ -40,6 +41,7 @@ class Masters:
 
     Raises:
         ValueError: the tensors do not fit the blocks.
+        ConfigError: no tensor is in scope.
     """
 
     def __init__(
@@ -72,6 +74,9 @@ class Masters:
         self._names = sorted([*arrays, *self._digests])
         for name in sorted(self._split.names.difference(self._names)):
             raise ValueError(f"{name} of the engine is not in the files of the model")
+        if not arrays:
+            kind, scope = perturbation.kind.value, perturbation.scope
+            raise ConfigError(f"--kind {kind} --scope {scope} touches no weight of this model")
         self.arrays = {name: arrays[name] for name in sorted(arrays)}
 
     def treatment(self, name: str) -> Treatment:

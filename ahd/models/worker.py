@@ -69,8 +69,6 @@ class LiveWeights:
             self._find(model)
         tensors = read_tensors(self._folder, self._dtype)
         self._masters = Masters(tensors, perturbation, largest, self._split)
-        if not self._masters.arrays:
-            raise ValueError(f"--kind {kind} --scope {scope} touches no weight of this model")
         self._touched = [
             each for each in self._parameters if not _names(each).isdisjoint(self._masters.arrays)
         ]

@@ -5,9 +5,10 @@ import hashlib
 import numpy as np
 import pytest
 
-from ahd.config import Kind
+from ahd.config import ConfigError, Kind
 from ahd.es.noise import noise
 from ahd.es.perturbation import Perturbation
+from ahd.models.scripted import scripted_tsp
 from ahd.models.weights import Masters
 from operators.model import UpdateRefused
 
@@ -92,3 +93,11 @@ def test_relative_steps_scale_with_the_gain() -> None:
     masters.update([7], [1.0], 0.5)
     eps = noise(7, "a.norm.weight", 0, 20)
     np.testing.assert_allclose(masters.arrays["a.norm.weight"], gain * (1 + 0.5 * eps), rtol=1e-6)
+
+
+def test_a_scope_without_a_tensor_is_refused() -> None:
+    """A direction that moves nothing is a mistake, told in one line, in every kind of model."""
+    with pytest.raises(ConfigError, match="--scope nothing touches no weight of this model"):
+        Masters(tensors().items(), Perturbation(scope="nothing"))
+    with pytest.raises(ConfigError, match="touches no weight"):
+        scripted_tsp(Perturbation(scope="nothing"))
