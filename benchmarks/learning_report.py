@@ -157,7 +157,7 @@ def _interval(found: Estimate) -> str:
 
 
 def _tested(found: Difference) -> str:
-    needed = "-" if found.seeds is None else str(found.seeds)
+    needed = "-" if found.seeds is None else str(found.seeds) if found.seeds <= 10_000 else "> 10000"
     return f"{_interval(found.estimate)} | {_number(found.p)} | {_number(found.effect, 2)} | {needed}"
 
 

@@ -90,7 +90,7 @@ def test_dry_run_prints_a_prompt_per_operator() -> None:
 def test_a_run_stores_what_its_options_meant(tmp_path: Path) -> None:
     """A run with every option ends well; its file holds sigma and alpha as numbers, whatever the defaults
     will be, and the command that starts it again is the same run."""
-    options = "--kind lowrank --rank 2 --scope linear --reward new --shaping valid --antithetic"
+    options = "--kind lowrank --rank 2 --scope linear --reward paper --shaping valid --antithetic"
     options += " --per-direction 2 --momentum 0.5 --validity-floor 0.2 --patience 2"
     command = ["run", "tsp", "--model", "scripted", "--budget", "20", *options.split()]
     done = ahd(*command, "--out", str(tmp_path / "run"), "--display", "plain")
