@@ -130,6 +130,7 @@ def test_a_stop_is_clean_and_says_how_to_resume(tmp_path: Path, whole: Path, num
 def test_a_killed_live_run_keeps_its_weights(tmp_path: Path) -> None:
     """kill -9 after the first update of a live model: the resumed run spends exactly the budget, loses and
     doubles nothing, and its last hash is what the log alone gives from the base weights."""
+    from ahd.es.perturbation import perturbation_of
     from ahd.models.live import resolve_model
     from ahd.models.weights import Masters
 
@@ -155,7 +156,8 @@ def test_a_killed_live_run_keeps_its_weights(tmp_path: Path) -> None:
     assert [row.id for row in rows] == list(range(1, len(rows) + 1))
     assert sum(row.phase == "search" for row in rows) == 24
     assert updates[:1] == logged
-    masters = Masters.load(Path(resolve_model("smollm2-135m")))
+    perturbation = perturbation_of(store.config)
+    masters = Masters.load(Path(resolve_model("smollm2-135m")), perturbation=perturbation)
     assert masters.hash() == store.meta("base_hash")
     for update in updates:
         masters.update(update.seeds, update.weights, update.alpha)
