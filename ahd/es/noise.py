@@ -184,6 +184,18 @@ _PIECE = 1 << 17
 """Indices per piece of work. Fixed, so that sums over pieces do not depend on the number of threads."""
 
 
+def check_block(seeds: Sequence[int], scales: Sequence[float], shape: tuple[int, ...], width: int) -> None:
+    """Whether ``combine`` can work on a block of this shape along these directions.
+
+    Raises:
+        ValueError: no direction, or not one scale for each; a block wider than the parameter.
+    """
+    if not seeds or len(seeds) != len(scales):
+        raise ValueError(f"{len(seeds)} seeds and {len(scales)} scales: need one of each per direction")
+    if len(shape) == 2 and shape[1] > width:
+        raise ValueError(f"a block of {shape[1]} columns in a parameter of {width}")
+
+
 def combine(
     out: Float32,
     master: Float32,
@@ -213,10 +225,7 @@ def combine(
     Raises:
         ValueError: no direction, or not one scale for each; a block wider than the parameter.
     """
-    if not seeds or len(seeds) != len(scales):
-        raise ValueError(f"{len(seeds)} seeds and {len(scales)} scales: need one of each per direction")
-    if out.ndim == 2 and out.shape[1] > width:
-        raise ValueError(f"a block of {out.shape[1]} columns in a parameter of {width}")
+    check_block(seeds, scales, tuple(out.shape), width)
     keys = np.array([key(seed, name) for seed in seeds], dtype=np.uint32).reshape(-1, 4)
     factors = np.array(scales, dtype=np.float32)
     table = quantiles()

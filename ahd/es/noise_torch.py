@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ahd.es.noise import TILE, key, quantiles
+from ahd.es.noise import TILE, check_block, key, quantiles
 
 _LANES = 64
 _CHUNK = 1 << 21
@@ -93,10 +93,7 @@ def combine(
     Raises:
         ValueError: no direction, or not one scale for each; a block wider than the parameter.
     """
-    if not seeds or len(seeds) != len(scales):
-        raise ValueError(f"{len(seeds)} seeds and {len(scales)} scales: need one of each per direction")
-    if out.ndim == 2 and out.shape[1] > width:
-        raise ValueError(f"a block of {out.shape[1]} columns in a parameter of {width}")
+    check_block(seeds, scales, tuple(out.shape), width)
     keys = [key(seed, name).tolist() for seed in seeds]
     factors = [float(np.float32(scale)) for scale in scales]
     if out.ndim == 2 and out.shape[1] == width and out.is_contiguous():

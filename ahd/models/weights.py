@@ -20,7 +20,7 @@ import numpy as np
 
 from ahd.config import ConfigError
 from ahd.es.factors import add_products
-from ahd.es.noise import Float32, add_noise, combine, quantiles, threads
+from ahd.es.noise import Float32, combine, quantiles, threads
 from ahd.es.perturbation import Perturbation, Treatment
 from ahd.models.split import Split
 from operators.model import UpdateRefused
@@ -193,11 +193,7 @@ class Masters:
         if treatment is Treatment.ADDITIVE:
             if block.is_narrow:
                 return combine(out, before, seeds, name, scales, first, measure, block.width)
-            flat = out.reshape(-1)
-            if measure:
-                return combine(flat, before.reshape(-1), seeds, name, scales, first)
-            add_noise(flat, before.reshape(-1), seeds[0], name, scales[0], first)
-            return 0.0
+            return combine(out.reshape(-1), before.reshape(-1), seeds, name, scales, first, measure)
         gains = np.ones_like(before)
         combine(gains, gains, seeds, name, scales, first)
         moved = before * gains
