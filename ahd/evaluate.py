@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ahd.config import ConfigError
 from ahd.gap import relative_gap
+from ahd.scoring import fresh_seeds, submit
 from evaluators.judge import SandboxError
 from evaluators.outcome import Outcome, Status
 from evaluators.sandbox import MEMORY_MB, Sandbox
@@ -15,24 +16,32 @@ from problems import registry
 from problems.check import reference_of
 from problems.problem import Problem
 
+MAX_SEEDS = 10_000
+
 
 @dataclass(frozen=True)
 class FileResult:
-    """How one file did. ``gap`` is (objective - reference) / |reference|, None without either."""
+    """How one file did. ``gap`` is (objective - reference) / |reference|, None without either; ``error`` is
+    the standard error of an objective that is the mean over ``seeds``, None for a single one."""
 
     file: str
     outcome: Outcome
     gap: float | None
+    error: float | None = None
+    seeds: int = 1
 
     def to_json(self) -> str:
-        """One line of JSON: file, status, objective, gap, seconds, detail."""
+        """One line of JSON: file, status, objective, its error and seeds, gap, seconds, path, detail."""
         return json.dumps(
             {
                 "file": self.file,
                 "status": self.outcome.status.value,
                 "objective": self.outcome.objective,
+                "error": self.error,
+                "seeds": self.seeds,
                 "gap": self.gap,
                 "seconds": round(self.outcome.seconds, 4),
+                "path": self.outcome.path,
                 "detail": self.outcome.detail,
             }
         )
@@ -47,14 +56,18 @@ def evaluate_files(
     timeout: float | None = None,
     memory_mb: int = 2048,
     workers: int = 1,
+    seeds: int = 1,
+    known: bool = False,
 ) -> Iterator[FileResult]:
-    """Score the files in order, yielding each as soon as it is known.
+    """Score the files in order, yielding each as soon as it is done; first, if ``known``, the problem's known
+    heuristics under their names.
 
-    ``timeout`` is CPU seconds per file (None or 0: the problem's limit, scaled to the split).
+    ``timeout`` is CPU seconds per file (None or 0: the problem's limit, scaled to the split). ``seeds`` above
+    1: the mean over so many fresh seeds of the solver, for problems that have one; else the search's own.
 
     Raises:
-        ConfigError: bad split, size, timeout or memory, a file that cannot be read, or a problem that
-            cannot be loaded or does not work.
+        ConfigError: bad split, size, timeout, memory or number of seeds, a file that cannot be read, or a
+            problem that cannot be loaded or does not work.
     """
     if split not in problem.sizes:
         raise ConfigError(f"--split {split}: {problem.name} has {', '.join(problem.sizes)}")
@@ -62,6 +75,27 @@ def evaluate_files(
     if size not in problem.sizes[split]:
         offered = ", ".join(map(str, problem.sizes[split]))
         raise ConfigError(f"--size {size}: {problem.name} has {split} instances of size {offered}")
+    _check_limits(timeout, memory_mb)
+    _check_seeds(problem, seeds)
+    named = {**(problem.heuristics if known else {}), **{str(file): _read(Path(file)) for file in files}}
+    used = fresh_seeds(seeds) if seeds > 1 else (0,)
+    try:
+        reference = reference_of(problem, split, size)
+        with Sandbox(problem, workers=workers, memory_mb=memory_mb) as sandbox:
+            pending = [
+                submit(sandbox, source, split, size, timeout or None, used) for source in named.values()
+            ]
+            for file, each in zip(named, pending, strict=True):
+                score = each.result()
+                gap = relative_gap(score.outcome.objective, reference.value if reference else None)
+                yield FileResult(file, score.outcome, gap, score.error, len(score.seeds))
+    except BrokenProblemFile as error:
+        raise ConfigError(str(error)) from error
+    except SandboxError as error:
+        raise ConfigError(f"{error}; `ahd doctor` says more") from error
+
+
+def _check_limits(timeout: float | None, memory_mb: int) -> None:
     if timeout is not None and not 0 <= timeout <= MAX_SECONDS:
         raise ConfigError(
             f"--timeout {timeout:g}: needs seconds from 0 (the problem's own) to {MAX_SECONDS:g}"
@@ -69,22 +103,13 @@ def evaluate_files(
     least, most = MEMORY_MB
     if not least <= memory_mb <= most:
         raise ConfigError(f"--memory-mb {memory_mb}: needs a value from {least} to {most}")
-    sources = [_read(Path(file)) for file in files]
-    try:
-        reference = reference_of(problem, split, size)
-        with Sandbox(problem, workers=workers, memory_mb=memory_mb) as sandbox:
-            futures = [sandbox.submit(source, split, size, timeout or None) for source in sources]
-            for file, future in zip(files, futures, strict=True):
-                outcome = future.result()
-                yield FileResult(
-                    str(file),
-                    outcome,
-                    relative_gap(outcome.objective, reference.value if reference else None),
-                )
-    except BrokenProblemFile as error:
-        raise ConfigError(str(error)) from error
-    except SandboxError as error:
-        raise ConfigError(f"{error}; `ahd doctor` says more") from error
+
+
+def _check_seeds(problem: Problem, seeds: int) -> None:
+    if not 1 <= seeds <= MAX_SEEDS:
+        raise ConfigError(f"--seeds {seeds}: needs a number from 1 to {MAX_SEEDS}")
+    if seeds > 1 and not problem.seeded:
+        raise ConfigError(f"--seeds {seeds}: {problem.name} has no seed, each evaluation gives the same")
 
 
 def _read(file: Path) -> str:
@@ -110,22 +135,39 @@ def load_problem(name: str, path: str = "") -> Problem:
 def run_evaluate(
     problem_name: str,
     files: Sequence[str],
-    split: str = "train",
+    split: str | None = None,
     size: int | None = None,
     as_json: bool = False,
     problem_path: str = "",
     timeout: float = 0.0,
     memory_mb: int = 2048,
+    instances: Sequence[str] = (),
+    seeds: int = 1,
+    known: bool = False,
 ) -> int:
     """Print a table, or one JSON line per file. The exit code: 0 when every file is ok, else 1.
+
+    ``instances`` names files to score on instead of a split: a row per heuristic and instance. Beside them,
+    ``files`` without the ending .py are instances too. ``known``: the problem's known heuristics as well.
 
     Raises:
         ConfigError: bad input (exit code 2 on the command line).
     """
-    if not files:
-        raise ConfigError("no files: give at least one Python file with the heuristic")
+    if not (files or known):
+        raise ConfigError("no files: give at least one Python file with the heuristic, or --known")
     problem = load_problem(problem_name, problem_path)
-    results = evaluate_files(problem, files, split, size, timeout=timeout, memory_mb=memory_mb)
+    if instances:
+        if split is not None or size is not None:
+            raise ConfigError("--instances: the files are the instances; leave out --split and --size")
+        if seeds != 1:
+            raise ConfigError("--seeds: instances from files are solved with one seed; leave it out")
+        instances = [*instances, *(file for file in files if Path(file).suffix != ".py")]
+        files = [file for file in files if Path(file).suffix == ".py"]
+        return _run_on_files(problem, files, instances, as_json, timeout, memory_mb, known)
+    split = "train" if split is None else split
+    results = evaluate_files(
+        problem, files, split, size, timeout=timeout, memory_mb=memory_mb, seeds=seeds, known=known
+    )
     failed = False
     if as_json:
         for result in results:
@@ -137,6 +179,38 @@ def run_evaluate(
     return int(any(not result.outcome.ok for result in shown))
 
 
+def _run_on_files(
+    problem: Problem,
+    files: Sequence[str],
+    instances: Sequence[str],
+    as_json: bool,
+    timeout: float,
+    memory_mb: int,
+    known: bool,
+) -> int:
+    """``run_evaluate`` for instances from files."""
+    from ahd.evaluate_instances import evaluate_instances, print_instances
+    from ahd.instances import read_instances
+
+    _check_limits(timeout, memory_mb)
+    if not (files or known):
+        raise ConfigError("no heuristics: give at least one Python file, ending in .py, or --known")
+    named = {**(problem.heuristics if known else {}), **{str(file): _read(Path(file)) for file in files}}
+    found = read_instances(problem, instances)
+    results = evaluate_instances(problem, named, found, timeout=timeout, memory_mb=memory_mb)
+    shown = []
+    try:
+        for result in results:
+            shown.append(result)
+            if as_json:
+                print(result.to_json(), flush=True)
+    except SandboxError as error:
+        raise ConfigError(f"{error}; `ahd doctor` says more") from error
+    if not as_json:
+        print_instances(problem, shown)
+    return int(any(not result.outcome.ok for result in shown))
+
+
 def print_table(problem: Problem, results: Sequence[FileResult], split: str, size: int) -> None:
     """Print results with rich, text from candidates escaped."""
     from rich.box import SIMPLE
@@ -145,19 +219,22 @@ def print_table(problem: Problem, results: Sequence[FileResult], split: str, siz
     from rich.table import Table
 
     count = len(problem.instances(split, size))
-    title = f"{problem.name}: {count} {split} instances of size {size}"
+    title = f"{problem.name}: {count} {split} instance{'s' * (count != 1)} of size {size}"
     table = Table(title=title, title_justify="left", box=SIMPLE)
     for name in ("file", "status"):
         table.add_column(name, overflow="fold")
-    for name in ("objective", "gap", "seconds"):
+    averaged = any(result.error is not None for result in results)
+    for name in ("objective", *(["std. error"] if averaged else []), "gap", "seconds"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("detail", overflow="fold")
     for result in results:
         outcome = result.outcome
+        error = "" if result.error is None else f"{result.error:.{problem.decimals}f}"
         table.add_row(
             escape(result.file),
             f"[{'green' if outcome.status is Status.OK else 'red'}]{outcome.status.value}[/]",
             "" if outcome.objective is None else f"{outcome.objective:.{problem.decimals}f}",
+            *([error] if averaged else []),
             "" if result.gap is None else f"{100 * result.gap:.2f}%",
             f"{outcome.seconds:.2f}",
             escape(outcome.detail),
@@ -166,6 +243,9 @@ def print_table(problem: Problem, results: Sequence[FileResult], split: str, siz
     if not console.is_terminal:
         console.width = 160
     console.print(table)
+    if averaged:
+        seeds = max(result.seeds for result in results)
+        console.print(f"objectives: means over {seeds} fresh seeds of the solver", highlight=False)
     reference = problem.reference(split, size)
     if reference is not None:
         value = f"{reference.value:.{problem.decimals}f}"

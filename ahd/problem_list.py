@@ -2,8 +2,14 @@
 
 import json
 
+from ahd.display.text import clean
+from evaluators.task import BrokenProblemFile
+from problems.check import reference_of
 from problems.problem import Problem
 from problems.registry import load, load_file, names
+from problems.solvers import SOLVERS
+
+SPLITS = ("train", "val", "test")
 
 
 def print_problems(as_json: bool, problem_path: str | None) -> None:
@@ -11,31 +17,76 @@ def print_problems(as_json: bool, problem_path: str | None) -> None:
     problems = [load(name) for name in names()]
     if problem_path:
         problems.append(load_file(problem_path))
-    if as_json:
-        for problem in problems:
-            print(json.dumps(_record(problem)))
-        return
-    for problem in problems:
-        reference = problem.reference("train", problem.sizes["train"][0])
-        known = f"{reference.value:.{problem.decimals}f} ({reference.source})" if reference else "unknown"
-        print(f"{problem.name}: {problem.title}")
-        for split in ("train", "val", "test"):
-            print(f"  {split + ' sizes':12} {', '.join(map(str, problem.sizes[split]))}")
-        print(f"  {'reference':12} {known}, on the training instances")
-        print(f"  {'heuristics':12} {'; '.join(problem.heuristics)}")
-        if problem.origin:
-            print(f"  {'file':12} {problem.origin}")
+    for number, problem in enumerate(problems):
+        record = _record(problem)
+        print(json.dumps(record) if as_json else "\n" * bool(number) + _told(problem, record))
 
 
 def _record(problem: Problem) -> dict[str, object]:
-    reference = problem.reference("train", problem.sizes["train"][0])
+    """Everything listed, as plain values."""
+    reference = reference_of(problem, "train", problem.sizes["train"][0])
     return {
         "name": problem.name,
         "title": problem.title,
         "function": problem.function,
-        "sizes": {split: list(sizes) for split, sizes in problem.sizes.items()},
+        "arguments": list(problem.arguments),
+        "sizes": {split: list(problem.sizes[split]) for split in SPLITS},
+        "splits": {split: _split(problem, split) for split in SPLITS},
         "reference": reference.value if reference else None,
         "reference_source": reference.source if reference else None,
+        "seeded": problem.seeded,
+        "reads_files": problem.read is not None,
+        "solvers": [] if problem.origin else [solver.name for solver in SOLVERS.get(problem.name, ())],
         "heuristics": list(problem.heuristics),
         "origin": problem.origin or "package",
     }
+
+
+def _split(problem: Problem, split: str) -> list[dict[str, object]]:
+    """Size, number of instances, and what their gap is measured against, for each size of a split."""
+    found: list[dict[str, object]] = []
+    for size in problem.sizes[split]:
+        try:
+            count = len(problem.instances(split, size))
+        except (Exception, SystemExit) as error:
+            where = problem.origin or problem.name
+            raise BrokenProblemFile(
+                f"{where}: `instances({split!r}, {size})` fails: {clean(repr(error))}"
+            ) from error
+        reference = reference_of(problem, split, size)
+        found.append(
+            {
+                "size": size,
+                "instances": count,
+                "reference": reference.value if reference else None,
+                "reference_source": reference.source if reference else None,
+            }
+        )
+    return found
+
+
+def _told(problem: Problem, record: dict[str, object]) -> str:
+    lines = [f"{problem.name}: {clean(problem.title)}"]
+
+    def add(what: str, text: str) -> None:
+        lines.append(f"  {what:12} {text}")
+
+    splits = record["splits"]
+    assert isinstance(splits, dict)
+    sources: dict[str, list[str]] = {}
+    for split in SPLITS:
+        add(split, ", ".join(f"{each['instances']} of size {each['size']}" for each in splits[split]))
+        for each in splits[split]:
+            if each["reference"] is not None:
+                told = f"{split} {each['size']} {each['reference']:.{problem.decimals}f}"
+                sources.setdefault(each["reference_source"], []).append(told)
+    for source, values in sources.items():
+        add("gap to", f"{'; '.join(values)}: {clean(source)}")
+    if not sources:
+        add("gap to", "nothing known")
+    add("heuristics", "; ".join(map(clean, problem.heuristics)))
+    if problem.seeded:
+        add("objective", "that of a solver with a seed, which the heuristic guides")
+    if problem.origin:
+        add("file", clean(problem.origin))
+    return "\n".join(lines)

@@ -21,8 +21,12 @@ def fault(problem: Task, what: str) -> SandboxError:
     return SandboxError(f"problem {problem.name}{f' ({problem.origin})' * bool(problem.origin)}: {what}")
 
 
-def judge(problem: Task, instances: np.ndarray, answer: bytes) -> tuple[Status, str, float | None]:
+def judge(
+    problem: Task, instances: np.ndarray, answer: bytes, seed: int = 0
+) -> tuple[Status, str, float | None]:
     """Turn a worker's answer into an outcome; the objective comes from the decisions alone.
+
+    ``seed`` is that of the solver of a seeded problem.
 
     Raises:
         SandboxError: the candidate could not be run, or the verifier fails: it raised something else
@@ -52,7 +56,7 @@ def judge(problem: Task, instances: np.ndarray, answer: bytes) -> tuple[Status, 
     if isinstance(result, tuple):
         return *result, None
     try:
-        value = problem.objective(instances, result)
+        value = problem.objective(instances, result, *([seed] if problem.seeded else []))
     except InvalidSolution as error:
         return Status.INVALID_SOLUTION, frames.clean(str(error)), None
     except NonFinite as error:

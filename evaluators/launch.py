@@ -23,6 +23,9 @@ FIXED = {
     "NUMEXPR_NUM_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
+    # Freed matrices stay with the process: to give them back and fault them in again is dearer.
+    "MALLOC_TRIM_THRESHOLD_": str(256 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
 }
 """Variables every worker gets."""
 

@@ -24,7 +24,8 @@ class Outcome:
     """The result of one evaluation.
 
     ``objective`` is minimised and is set exactly when ``status`` is ``OK``; ``detail`` is a short,
-    printable reason for anything else; ``seconds`` is the wall time of the evaluation.
+    printable reason for anything else; ``seconds`` is the wall time of the evaluation. ``path`` says
+    how the candidate ran: ``interpreted``, ``compiled``, or empty when that is not known.
 
     Raises:
         ValueError: if the objective and the status contradict each other.
@@ -34,6 +35,7 @@ class Outcome:
     objective: float | None = None
     detail: str = ""
     seconds: float = 0.0
+    path: str = ""
 
     def __post_init__(self) -> None:
         if (self.status is Status.OK) != (self.objective is not None):

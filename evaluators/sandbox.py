@@ -2,13 +2,15 @@
 
 import contextlib
 import json
+import math
 import os
 import queue
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,7 +21,7 @@ from evaluators import confine, frames
 from evaluators.judge import SandboxError, fault, judge
 from evaluators.launch import ALLOWED, CleanProcess
 from evaluators.outcome import Outcome, Status
-from evaluators.task import MAX_SECONDS, Task, scaled_limit
+from evaluators.task import COMPILE_SECONDS, MAX_SECONDS, Task, scaled_limit
 from evaluators.worker import TICK, serve, wall_cap
 
 MAX_SOURCE = 200_000
@@ -32,6 +34,12 @@ MAX_WORKERS = 1024
 STARTS = 3
 ATTEMPTS = 2
 """How often a candidate is tried when its worker dies under it."""
+LEAST_LIMIT = 1.0
+"""CPU seconds that a process with few of the instances gets at least, where the whole limit allows."""
+COMPILED_FROM = 256
+"""Fewest instances for which a candidate may be compiled."""
+PATIENCE = 5.0
+"""CPU seconds a candidate gets interpreted before it is compiled: most need fewer than compiling takes."""
 
 
 class _WorkerDied(Exception):
@@ -45,7 +53,19 @@ class _Job:
     size: int
     limit: float
     instances: np.ndarray
+    seed: int
     future: "Future[Outcome]"
+    first: int = 0
+    """Number of the first of ``instances`` among those of the split and size."""
+
+    def parts(self, most: int) -> "Iterator[_Job]":
+        """The job for at most ``most`` instances at a time (0: all)."""
+        count = len(self.instances)
+        step = most if 0 < most < count else count
+        for first in range(0, count, step):
+            instances = self.instances[first : first + step]
+            share = max(self.limit * len(instances) / count, min(LEAST_LIMIT, self.limit))
+            yield replace(self, limit=share, instances=instances, seed=self.seed + first, first=first)
 
 
 class Sandbox:
@@ -78,11 +98,17 @@ class Sandbox:
         self._slots = [_Slot(self, number) for number in range(workers)]
 
     def submit(
-        self, source: str, split: str = "train", size: int | None = None, time_limit: float | None = None
+        self,
+        source: str,
+        split: str = "train",
+        size: int | None = None,
+        time_limit: float | None = None,
+        seed: int = 0,
     ) -> "Future[Outcome]":
         """Evaluate ``source``; the future never raises for anything the candidate does.
 
-        ``size`` defaults to the split's first; ``time_limit`` is CPU seconds for this evaluation.
+        ``size`` defaults to the split's first; ``time_limit`` is CPU seconds for this evaluation;
+        ``seed`` is that of the solver of a seeded problem.
 
         Raises:
             ValueError: the problem has no such split or size, or the time limit is out of range.
@@ -110,7 +136,7 @@ class Sandbox:
             with self._submitting:
                 if self._closed.is_set():
                     raise RuntimeError("the sandbox is closed")
-                self._jobs.put(_Job(source, split, size, limit, instances, future))
+                self._jobs.put(_Job(source, split, size, limit, instances, seed, future))
         return future
 
     @property
@@ -150,6 +176,11 @@ def _seconds(limit: float) -> float:
     if not 0 < limit <= MAX_SECONDS:
         raise ValueError(f"time_limit={limit}: needs a value above 0 and at most {MAX_SECONDS:g}")
     return limit
+
+
+def may_be_compiled(problem: Task, instances: np.ndarray) -> bool:
+    """Whether there is a compiled form, and enough to do for it."""
+    return problem.compiled is not None and len(instances) >= COMPILED_FROM
 
 
 def _unreadable(source: str) -> str:
@@ -237,7 +268,41 @@ class _Slot:
         return failure
 
     def _evaluate(self, job: _Job) -> Outcome:
-        """The outcome of a job.
+        """The outcome of a job: of its parts, the mean objective, or the first failure.
+
+        Raises:
+            SandboxError: the problem or the sandbox does not work.
+        """
+        seconds, objectives, paths = 0.0, [], set()
+        for part in job.parts(self._sandbox.problem.chunk):
+            outcome = self._in_best_form(part)
+            seconds += outcome.seconds
+            if outcome.objective is None or len(part.instances) == len(job.instances):
+                return replace(outcome, seconds=seconds)
+            objectives.append(outcome.objective * len(part.instances))
+            paths.add(outcome.path)
+        path = paths.pop() if len(paths) == 1 else ""
+        return Outcome(Status.OK, math.fsum(objectives) / len(job.instances), "", seconds, path)
+
+    def _in_best_form(self, job: _Job) -> Outcome:
+        """The outcome of the interpreted form; of the compiled one where that takes long and this is ok."""
+        if not may_be_compiled(self._sandbox.problem, job.instances):
+            return self._in_form(job, compiled=False)
+        seconds = 0.0
+        if PATIENCE > 0:
+            outcome = self._in_form(replace(job, limit=min(job.limit, PATIENCE)), compiled=False)
+            if outcome.status is not Status.TIMEOUT or job.limit <= PATIENCE:
+                return outcome
+            seconds = outcome.seconds
+        for compiled in (True, False):
+            outcome = self._in_form(job, compiled)
+            seconds += outcome.seconds
+            if outcome.ok:
+                break
+        return replace(outcome, seconds=seconds)
+
+    def _in_form(self, job: _Job, compiled: bool) -> Outcome:
+        """The outcome of a job in one form.
 
         A worker may die of its candidate or of something else, such as a machine short of memory. So
         the candidate is tried again on a fresh one, and has ``crashed`` only if that dies as well.
@@ -246,6 +311,7 @@ class _Slot:
             SandboxError: the problem or the sandbox does not work.
         """
         detail, seconds = "", 0.0
+        path = "compiled" if compiled else "interpreted"
         for _ in range(ATTEMPTS):
             failure = self._start()
             if failure is not None:
@@ -254,16 +320,17 @@ class _Slot:
             if worker is None or self._sandbox._closed.is_set():
                 break
             try:
-                answer = worker.run(job)
+                answer = worker.run(job, compiled)
             except _WorkerDied as error:
                 detail, seconds = f"the worker process died: {error}", time.monotonic() - start
                 self._drop_worker()
             else:
-                status, text, objective = judge(self._sandbox.problem, job.instances, answer)
-                return Outcome(status, objective, text, time.monotonic() - start)
+                problem = self._sandbox.problem
+                status, text, objective = judge(problem, job.instances, answer, job.seed)
+                return Outcome(status, objective, text, time.monotonic() - start, path)
         if self._sandbox._closed.is_set():
             detail = "the sandbox was closed"
-        return Outcome(Status.CRASHED, None, detail, seconds)
+        return Outcome(Status.CRASHED, None, detail, seconds, path)
 
 
 class _Worker:
@@ -291,14 +358,16 @@ class _Worker:
             code = self._process.exitcode
             raise _WorkerDied(f"exit code {code}" if code is not None else "it hung up") from error
 
-    def run(self, job: _Job) -> bytes:
+    def run(self, job: _Job, compiled: bool) -> bytes:
         """Have a job done; the ending and the frame.
 
         Raises:
             _WorkerDied: the worker did not survive it, stopped answering or talks nonsense.
         """
         try:
-            self._connection.send((job.source, job.split, job.size, job.limit))
+            self._connection.send(
+                (job.source, job.split, job.size, job.first, len(job.instances), job.limit, compiled)
+            )
         except OSError as error:
             raise _WorkerDied("it hung up") from error
         started = self.receive(START_LIMIT)
@@ -306,7 +375,7 @@ class _Worker:
             self._child = int(json.loads(started)["pid"])
         except (ValueError, KeyError, TypeError):
             raise _WorkerDied("it talks nonsense") from None
-        answer = self.receive(wall_cap(job.limit) + START_LIMIT)
+        answer = self.receive(wall_cap(job.limit + COMPILE_SECONDS * compiled) + START_LIMIT)
         self._child = 0
         return answer
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from evaluators import candidate, confine, frames
-from evaluators.task import Task, load_task_file
+from evaluators.task import COMPILE_SECONDS, Task, load_task_file
 
 TICK = 0.05
 """Seconds between two looks at a running candidate."""
@@ -68,7 +68,10 @@ class _Confines:
 
 
 def serve(task: Task | None, origin: str, memory_mb: int, slot: int, connection: Any) -> None:
-    """Answer jobs ``(source, split, size, limit)`` from ``connection`` until it closes.
+    """Answer jobs from ``connection`` until it closes.
+
+    A job is ``(source, split, size, first, count, limit, compiled)``: the candidate gets ``count``
+    instances from number ``first`` on, and runs compiled or interpreted.
 
     First sends ``{"ready": true}`` or ``{"failed": reason}``; then for each job ``{"pid": child}``
     (0 when there is none) and an ``Ending`` followed by a newline and the frame.
@@ -108,11 +111,13 @@ def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
         connection.send_bytes(json.dumps({"failed": frames.one_line(error)}).encode())
         return
     connection.send_bytes(b'{"ready": true}')
+    compiles = False
     while True:
-        source, split, size, limit = connection.recv()
+        source, split, size, first, count, limit, compiled = connection.recv()
         try:
             if (split, size) not in instances:
                 instances[split, size] = task.instances(split, size)
+            given = instances[split, size][first : first + count]
         except _MainIsGone:
             raise
         except BaseException as error:
@@ -120,8 +125,11 @@ def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
             text = f"instances({split!r}, {size}) fails with {frames.one_line(error)}"
             ending, frame = Ending("fault", text=text), b""
         else:
-            confines = _Confines(memory_mb << 20, limit, slot)
-            ending, frame = _evaluate(task, source, instances[split, size], confines, connection)
+            if compiled and not compiles:
+                _warm_compiler(task)
+                compiles = True
+            confines = _Confines(memory_mb << 20, limit + COMPILE_SECONDS * compiled, slot)
+            ending, frame = _evaluate(task, source, given, confines, compiled, connection)
         connection.send_bytes(json.dumps(asdict(ending)).encode() + b"\n" + frame)
 
 
@@ -138,8 +146,18 @@ def _warm(task: Task, instances: np.ndarray) -> None:
     gc.freeze()
 
 
+def _warm_compiler(task: Task) -> None:
+    """Compile a known heuristic, so that forks need not load the compiler. Where that fails, they try."""
+    from evaluators import compiled
+
+    with contextlib.suppress(Exception):
+        compiled.warm(task)
+    gc.collect()
+    gc.freeze()
+
+
 def _evaluate(
-    task: Task, source: str, instances: np.ndarray, confines: _Confines, connection: Any
+    task: Task, source: str, instances: np.ndarray, confines: _Confines, compiled: bool, connection: Any
 ) -> tuple[Ending, bytes]:
     """Fork a candidate and collect its result.
 
@@ -167,7 +185,7 @@ def _evaluate(
                 os.write(sink, frames.one_line(error).encode("utf-8", "replace"))
             else:
                 os.write(sink, _CONFINED)
-                candidate.write_all(sink, candidate.evaluate(task, source, instances))
+                candidate.write_all(sink, _frame(task, source, instances, compiled))
         finally:
             os._exit(0)
     os.close(sink)
@@ -179,6 +197,14 @@ def _evaluate(
         _end_group(child)
         _end_descendants()
         confine.die_with_parent()
+
+
+def _frame(task: Task, source: str, instances: np.ndarray, compiled: bool) -> bytes:
+    if not compiled:
+        return candidate.evaluate(task, source, instances)
+    from evaluators import compiled as compiler
+
+    return compiler.evaluate(task, source, instances)
 
 
 def _watch(child: int, results: int, limit: float, connection: Any) -> tuple[Ending, bytes]:

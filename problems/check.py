@@ -95,6 +95,14 @@ def _faults(problem: Problem) -> Iterator[tuple[str, str]]:
             yield field, "give a function"
     if not (_is_finite(problem.time_limit) and 0 < problem.time_limit <= MAX_SECONDS):
         yield "time_limit", f"give seconds, above 0 and at most {MAX_SECONDS:g}"
+    seeded: Any = problem.seeded
+    if type(seeded) is not bool:
+        yield "seeded", "give True or False"
+    if not (type(problem.chunk) is int and problem.chunk >= 0):
+        yield "chunk", "give a number of instances, 0 for all"
+    for field in ("compiled", "read"):
+        if not (getattr(problem, field) is None or callable(getattr(problem, field))):
+            yield field, "give a function, or None"
     if not (type(problem.decimals) is int and 0 <= problem.decimals <= MAX_DECIMALS):
         yield "decimals", f"give an integer from 0 to {MAX_DECIMALS}"
 

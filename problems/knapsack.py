@@ -1,14 +1,16 @@
 """0-1 knapsack, filled step by step: the candidate names the next item."""
 
 from collections.abc import Callable
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from evaluators.decisions import as_integer, immutable
+from evaluators.decisions import as_integer
 from evaluators.outcome import InvalidSolution
-from problems.problem import Problem, Reference, Skeleton
+from problems.problem import Instance, Problem, Reference, Skeleton
+from problems.recipe import Drawn, Recipe, completed
+from problems.references import known
 
 SIZES = {"train": (100,), "val": (100, 50, 200), "test": (100, 50, 200)}
 TOLERANCE = 1e-12
@@ -60,43 +62,57 @@ left after it) have one number per remaining item; the item with the largest sco
 )
 
 
-def _complete(expression: str) -> str:
-    return f"{SKELETON.prefix} {expression}{SKELETON.suffix}"
+HEURISTICS = completed(
+    SKELETON,
+    {
+        "value per weight": "ratio",
+        "greatest value": "values",
+    },
+)
 
 
-HEURISTICS = {
-    "value per weight": _complete("ratio"),
-    "greatest value": _complete("values"),
-}
-
-
-@cache
-def _draw() -> dict[tuple[str, int], np.ndarray]:
+def _draw() -> Drawn:
     generator = np.random.RandomState(3333)
     drawn = {("train", 100): generator.rand(64, 100, 2)}
     for split, count in (("val", 64), ("test", 1000)):
         for size in (50, 100, 200):
             drawn[split, size] = generator.rand(count, size, 2)
-    for array in drawn.values():
-        array.flags.writeable = False
     return drawn
 
 
-def instances(split: str, size: int) -> np.ndarray:
-    """Weight and value of each item, shape (instances, size, 2), from the published recipe.
-
-    Raises:
-        ValueError: the split has no such size.
-    """
-    if size not in SIZES.get(split, ()):
-        offered = SIZES[split] if split in SIZES else tuple(SIZES)
-        raise ValueError(f"knapsack has no {split} instances of size {size}: use {offered}")
-    return _draw()[split, size]
+instances = Recipe("knapsack", SIZES, _draw)
+"""Weight and value of each item, shape (instances, size, 2), from the published recipe."""
 
 
 def capacity(size: int) -> float:
     """Capacity of the knapsack for ``size`` items."""
     return 12.5 if size == 50 else 25.0
+
+
+def capacities(instances: np.ndarray) -> np.ndarray:
+    """Capacity of each instance, (instances,): that of a third column where there is one, as from files."""
+    count, n, columns = instances.shape
+    return instances[:, 0, 2].copy() if columns == 3 else np.full(count, capacity(n))
+
+
+def read(path: Path) -> list[Instance]:
+    """The knapsacks of a file, with three columns: weight, value and, in each row, the capacity.
+
+    Raises:
+        BrokenInstanceFile: the file is broken, or has a knapsack of several dimensions.
+    """
+    from evaluators.instance_files.or_library import read_knapsacks
+    from evaluators.instance_files.text import broken
+
+    found = []
+    for each in read_knapsacks(path):
+        if len(each.limits) != 1:
+            raise broken(path, 0, f"{each.name} has {len(each.limits)} dimensions; use mkp-aco")
+        limit = np.full(len(each.values), each.limits[0])
+        array = np.column_stack([each.weights[:, 0], each.values, limit])[None]
+        best = None if each.best is None else Reference(-each.best, "stated in the file")
+        found.append(Instance(each.name, array, best))
+    return found
 
 
 def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
@@ -108,25 +124,40 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 
     count, n, _ = instances.shape
     chosen = np.full((count, n), -1, dtype=np.int64)
-    for row, instance in zip(chosen, instances, strict=True):
-        all_weights, all_values = instance[:, 0].copy(), instance[:, 1].copy()
+    for row, instance, limit in zip(chosen, instances, capacities(instances), strict=True):
+        columns = instance.T[:2].copy()
+        numbers, all_weights = list(range(n)), columns[0].tolist()
         taken = np.zeros(n, dtype=np.bool_)
-        left = capacity(n)
+        left = float(limit)
         step = 0
         while True:
-            weights, values, items, smallest = remaining(all_weights, all_values, taken)
+            both, smallest = remaining(columns, taken)
             if smallest > left:
                 break
-            index = as_integer(heuristic(left, immutable(weights), immutable(values)))
-            if not 0 <= index < len(items):
-                raise InvalidSolution(f"step {step + 1}: there is no item {index} among {len(items)}")
-            item = items[index]
+            index = as_integer(heuristic(left, both[0], both[1]))
+            if not 0 <= index < len(numbers):
+                raise InvalidSolution(f"step {step + 1}: there is no item {index} among {len(numbers)}")
+            item = numbers.pop(index)
             if all_weights[item] > left + TOLERANCE:
                 raise InvalidSolution(f"step {step + 1}: item {index} does not fit")
-            left -= float(all_weights[item])
+            left -= all_weights[item]
             taken[item] = True
             row[step] = item
             step += 1
+    return chosen
+
+
+def compiled(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
+    """The items of ``run`` for a heuristic that Numba has compiled.
+
+    Raises:
+        ValueError: the heuristic does something wrong.
+    """
+    from evaluators.stepwise import filling
+
+    chosen = np.empty(instances.shape[:2], dtype=np.int64)
+    for row, instance, limit in zip(chosen, instances, capacities(instances), strict=True):
+        row[:] = filling(heuristic, instance.T[:2].copy(), float(limit), TOLERANCE)
     return chosen
 
 
@@ -147,7 +178,7 @@ def objective(instances: np.ndarray, decisions: np.ndarray) -> float:
         raise InvalidSolution("an item is taken twice")
     picked = np.take_along_axis(instances, np.where(chosen, decisions, 0)[:, :, None], axis=1)
     picked = np.where(chosen[:, :, None], picked, 0.0)
-    left = np.full(count, capacity(n))
+    left = capacities(instances)
     for weights in picked[:, :, 0].T:
         if (weights > left + TOLERANCE).any():
             raise InvalidSolution("the items do not fit")
@@ -155,22 +186,9 @@ def objective(instances: np.ndarray, decisions: np.ndarray) -> float:
     return round(-float(picked[:, :, 1].sum(axis=1).mean()), 5)
 
 
-_SOURCE = "optimum, OR-Tools (benchmarks/references.py)"
-_OPTIMA = {
-    ("train", 100): -40.18899,
-    ("val", 100): -40.69449,
-    ("val", 50): -20.05136,
-    ("val", 200): -57.88786,
-    ("test", 100): -40.27228,
-    ("test", 50): -20.03685,
-    ("test", 200): -57.44724,
-}
-
-
 def reference(split: str, size: int) -> Reference | None:
     """The optimum of these instances."""
-    value = _OPTIMA.get((split, size))
-    return None if value is None else Reference(value, _SOURCE)
+    return known("knapsack", split, size)
 
 
 problem = Problem(
@@ -187,4 +205,6 @@ problem = Problem(
     run=run,
     objective=objective,
     reference=reference,
+    compiled=compiled,
+    read=read,
 )

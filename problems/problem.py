@@ -1,7 +1,8 @@
 """What a problem is: everything the search needs to know about one combinatorial task."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,18 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Instance:
+    """One instance of a file: ``array`` as ``Problem.run`` takes it, first axis of length 1.
+
+    ``name`` is what the file calls it; ``best`` is the best objective known for it, if any.
+    """
+
+    name: str
+    array: np.ndarray
+    best: Reference | None = None
+
+
+@dataclass(frozen=True)
 class Problem:
     """One combinatorial task. A problem module defines exactly one, named ``problem``.
 
@@ -55,10 +68,20 @@ class Problem:
             candidate and returns plain int64 or float64 numbers, one row per instance.
         objective: ``(instances, decisions) -> float``. Runs in the trusted process: verifies the
             decisions and returns the mean objective (minimised). Raises ``InvalidSolution`` or
-            ``NonFinite`` from ``evaluators.outcome``.
+            ``NonFinite`` from ``evaluators.outcome``. For a ``seeded`` problem it also runs the solver
+            that the decisions guide, and takes a third argument, the seed: instance ``i`` is solved
+            with a generator seeded with ``seed + i``.
         reference: ``(split, size) -> Reference | None``.
         time_limit: CPU seconds a candidate may take on the training instances.
         decimals: decimals shown for objectives.
+        seeded: whether the objective is that of a solver with a random generator of its own.
+        chunk: most instances one process of a candidate is given (0: all), where decisions are large.
+            Such an objective is a plain mean over instances, not rounded.
+        compiled: ``run`` once more, for a heuristic that Numba has compiled, with a compiled loop. It
+            returns the same decisions, or raises where ``run`` would. Used where instances are many,
+            and only if both forms decide alike on some of them. None: there is no such form.
+        read: ``path -> instances`` of a file in a public format, for ``ahd evaluate --instances``. Raises
+            ``BrokenInstanceFile`` from ``evaluators.instance_files.text``. None: it reads no files.
     """
 
     name: str
@@ -72,10 +95,14 @@ class Problem:
     sizes: Splits
     instances: Callable[[str, int], np.ndarray]
     run: Callable[[Callable[..., Any], np.ndarray], np.ndarray]
-    objective: Callable[[np.ndarray, np.ndarray], float]
+    objective: Callable[..., float]
     reference: Callable[[str, int], Reference | None]
     time_limit: float = 10.0
     decimals: int = 5
+    seeded: bool = False
+    chunk: int = 0
+    compiled: Callable[[Callable[..., Any], np.ndarray], np.ndarray] | None = None
+    read: Callable[[Path], Sequence[Instance]] | None = None
     origin: str = field(default="", compare=False)
     """File the problem was loaded from when it is not part of the package, else empty."""
 

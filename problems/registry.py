@@ -12,7 +12,7 @@ from evaluators.task import BrokenProblemFile, load_task_file
 from problems.check import check
 from problems.problem import Problem
 
-_NOT_PROBLEMS = {"check", "problem", "registry"}
+_NOT_PROBLEMS = {"check", "problem", "recipe", "references", "registry", "solvers"}
 
 
 class UnknownProblem(ValueError):

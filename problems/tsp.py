@@ -1,14 +1,16 @@
 """Travelling salesman, built step by step: the candidate names the next node."""
 
 from collections.abc import Callable
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evaluators.decisions import as_integer, immutable
 from evaluators.outcome import InvalidSolution
-from problems.problem import Problem, Reference, Skeleton
+from problems.problem import Instance, Problem, Reference, Skeleton
+from problems.recipe import Drawn, Recipe, completed
+from problems.references import known
 
 NEIGHBOURS = 50
 """Most unvisited nodes a candidate is shown."""
@@ -61,45 +63,81 @@ start) and rest (mean, to the unvisited nodes). The node with the lowest score i
 )
 
 
-def _complete(expression: str) -> str:
-    return f"{SKELETON.prefix} {expression}{SKELETON.suffix}"
+FARTHEST_INSERTION = '''\
+import numpy as np
+
+_matrix = None
+_after = None
 
 
-HEURISTICS = {
-    "nearest neighbour": _complete("near"),
-    "nearest minus home": _complete("near - 0.3 * home"),
-    "nearest minus rest": _complete("near - 0.5 * rest"),
-}
+def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
+    """Follow the tour that farthest insertion builds when it first sees an instance."""
+    global _matrix, _after
+    if distance_matrix is not _matrix:
+        _matrix, _after = distance_matrix, insert_farthest(distance_matrix, destination_node)
+    return _after[current_node]
 
 
-@cache
-def _draw() -> dict[tuple[str, int], np.ndarray]:
+def insert_farthest(distance_matrix, start):
+    """The node after each node on a tour that takes in the node farthest from it, where it costs least."""
+    tour = np.array([start])
+    apart = distance_matrix[start].copy()
+    for _ in range(len(distance_matrix) - 1):
+        node = int(apart.argmax())
+        after = np.roll(tour, -1)
+        detours = distance_matrix[tour, node] + distance_matrix[node, after] - distance_matrix[tour, after]
+        tour = np.insert(tour, detours.argmin() + 1, node)
+        apart = np.minimum(apart, distance_matrix[node])
+    found = np.empty(len(tour), dtype=int)
+    found[tour] = np.roll(tour, -1)
+    return found
+'''
+"""Rosenkrantz, Stearns and Lewis, SIAM Journal on Computing 6 (1977). It plans ahead, the others do not."""
+
+HEURISTICS = completed(
+    SKELETON,
+    {
+        "nearest neighbour": "near",
+        "nearest minus home": "near - 0.3 * home",
+        "nearest minus rest": "near - 0.5 * rest",
+    },
+) | {"farthest insertion": FARTHEST_INSERTION}
+
+
+def _draw() -> Drawn:
     generator = np.random.RandomState(1234)
     drawn = {("train", 50): generator.rand(64, 50, 2)}
     for split, count in (("val", 64), ("test", 1000)):
         for size in (20, 50, 100, 200):
             drawn[split, size] = generator.rand(count, size, 2)
-    for array in drawn.values():
-        array.flags.writeable = False
     return drawn
 
 
-def instances(split: str, size: int) -> np.ndarray:
-    """Coordinates in the unit square, shape (instances, size, 2), from the published recipe.
-
-    Raises:
-        ValueError: the split has no such size.
-    """
-    if size not in SIZES.get(split, ()):
-        offered = SIZES[split] if split in SIZES else tuple(SIZES)
-        raise ValueError(f"tsp has no {split} instances of size {size}: use {offered}")
-    return _draw()[split, size]
+instances = Recipe("tsp", SIZES, _draw)
+"""Coordinates in the unit square, shape (instances, size, 2), from the published recipe."""
 
 
-def distances(coordinates: np.ndarray) -> np.ndarray:
-    """Euclidean distances, shape (n, n), of coordinates of shape (n, 2)."""
-    difference = coordinates[:, None] - coordinates[None]
+def holds_distances(instances: np.ndarray) -> bool:
+    """Whether ``instances`` (count, n, n) are distance matrices, as files have, not coordinates."""
+    return instances.shape[2] != 2
+
+
+def distances(instance: np.ndarray) -> np.ndarray:
+    """Distances, shape (n, n): Euclidean ones of coordinates (n, 2); a matrix (n, n), n > 2, as it is."""
+    if instance.shape[1] != 2:
+        return instance
+    difference = instance[:, None] - instance[None]
     return np.asarray(np.sqrt((difference**2).sum(axis=-1)))
+
+
+def shown(instance: np.ndarray) -> np.ndarray:
+    """Distances as candidates are shown them: those of a file are divided by the largest.
+
+    Candidates are made on the unit square; in the units of a file, constants of theirs would mean nothing.
+    """
+    matrix = distances(instance)
+    largest = float(matrix.max())
+    return matrix / largest if instance.shape[1] != 2 and largest > 0 else matrix
 
 
 def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
@@ -112,15 +150,15 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
     count, n, _ = instances.shape
     tours = np.zeros((count, n), dtype=np.int64)
     for tour, coordinates in zip(tours, instances, strict=True):
-        matrix = distances(coordinates)
+        matrix = shown(coordinates)
         order = np.argsort(matrix, axis=1, kind="stable")
-        shown = immutable(matrix)
+        given = immutable(matrix)
         visited = np.zeros(n, dtype=np.bool_)
         visited[0] = True
         current = 0
         for step in range(1, n - 1):
             nodes = nearest_unvisited(order[current], visited, NEIGHBOURS)
-            current = as_integer(heuristic(current, 0, immutable(nodes), shown))
+            current = as_integer(heuristic(current, 0, immutable(nodes), given))
             if not 0 <= current < n:
                 raise InvalidSolution(f"step {step}: there is no node {current}")
             if visited[current]:
@@ -128,6 +166,29 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
             visited[current] = True
             tour[step] = current
         tour[n - 1] = visited.argmin()
+    return tours
+
+
+def read(path: Path) -> list[Instance]:
+    """The symmetric TSP of a TSPLIB file, as a matrix of distances, with the optimum where it is known."""
+    from evaluators.instance_files import optima, tsplib
+
+    name, matrix = tsplib.read_tsp(path)
+    optimum = optima.optimum(name, len(matrix))
+    return [Instance(name, matrix[None], None if optimum is None else Reference(optimum, optima.SOURCE))]
+
+
+def compiled(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
+    """The tours of ``run`` for a heuristic that Numba has compiled.
+
+    Raises:
+        ValueError: the heuristic does something wrong.
+    """
+    from evaluators.stepwise import tour
+
+    tours = np.empty(instances.shape[:2], dtype=np.int64)
+    for number, matrix in enumerate(map(shown, instances)):
+        tours[number] = tour(heuristic, np.argsort(matrix, axis=1, kind="stable"), matrix, NEIGHBOURS)
     return tours
 
 
@@ -144,28 +205,18 @@ def objective(instances: np.ndarray, decisions: np.ndarray) -> float:
         raise InvalidSolution("a tour does not visit every node exactly once")
     if decisions[:, 0].any():
         raise InvalidSolution("a tour does not start at node 0")
+    if holds_distances(instances):
+        legs = instances[np.arange(count)[:, None], decisions, np.roll(decisions, -1, axis=1)]
+        return round(float(legs.sum(axis=1).mean()), 5)
     path = np.take_along_axis(instances, decisions[:, :, None], axis=1)
     steps = path - np.roll(path, -1, axis=1)
     lengths = np.sqrt((steps**2).sum(axis=-1)).sum(axis=1)
     return round(float(lengths.mean()), 5)
 
 
-_SEARCHED = "iterated local search (benchmarks/references.py)"
-_REFERENCES = {
-    ("train", 50): Reference(5.70445, _SEARCHED),
-    ("val", 20): Reference(3.80395, _SEARCHED),
-    ("val", 50): Reference(5.75466, _SEARCHED),
-    ("val", 100): Reference(7.72676, _SEARCHED),
-    ("val", 200): Reference(10.71302, _SEARCHED),
-    ("test", 20): Reference(3.81989, _SEARCHED),
-    ("test", 50): Reference(5.675, "published optimum, arXiv 2608.17310"),
-    ("test", 100): Reference(7.7703, _SEARCHED),
-}
-
-
 def reference(split: str, size: int) -> Reference | None:
     """The best value known for these instances, where one is."""
-    return _REFERENCES.get((split, size))
+    return known("tsp", split, size)
 
 
 problem = Problem(
@@ -182,4 +233,6 @@ problem = Problem(
     run=run,
     objective=objective,
     reference=reference,
+    compiled=compiled,
+    read=read,
 )

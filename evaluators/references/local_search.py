@@ -1,54 +1,25 @@
-"""Computes the reference values that problems carry as constants, and prints them.
+"""Iterated local search for travelling salesman tours: 2-opt, Or-opt and double bridges (Numba)."""
 
-    python benchmarks/references.py knapsack     # exact optima, OR-Tools CP-SAT
-    python benchmarks/references.py tsp 50       # iterated local search, 50 kicks a node, not proven
-
-The knapsack optimum is exact up to the scale of its integers: weights are rounded up and values to
-the nearest multiple of 1e-9, so that no overweight set counts, and the value of the set found is
-taken from the unrounded numbers.
-"""
-
-import math
-import sys
 import time
 
 import numpy as np
 from numba import njit
-from ortools.algorithms.python import knapsack_solver
 
-from problems import knapsack, tsp
-
-SCALE = 10**9
-
-
-def knapsack_optimum(instances: np.ndarray) -> float:
-    """Mean optimal value over ``instances`` (k, n, 2), by branch and bound on scaled integers."""
-    limit = knapsack.capacity(instances.shape[1])
-    total = 0.0
-    for instance in instances:
-        solver = knapsack_solver.KnapsackSolver(
-            knapsack_solver.SolverType.KNAPSACK_MULTIDIMENSION_BRANCH_AND_BOUND_SOLVER, "knapsack"
-        )
-        weights = [math.ceil(w * SCALE) for w in instance[:, 0]]
-        values = [round(v * SCALE) for v in instance[:, 1]]
-        solver.init(values, [weights], [math.floor(limit * SCALE)])
-        solver.solve()
-        if not solver.is_solution_optimal():
-            raise RuntimeError("the solver did not prove its solution")
-        chosen = [i for i in range(len(values)) if solver.best_solution_contains(i)]
-        assert instance[chosen, 0].sum() <= limit
-        total += float(instance[chosen, 1].sum())
-    return total / len(instances)
-
+from evaluators.randomness import below, seeded, uniform
+from evaluators.references.solved import Solved, closed_length
 
 NEAR = 10
 """Neighbours per node that moves are tried with."""
 EPS = 1e-10
 HEAT = 0.1
 """Temperature of accepting a longer tour, in mean edge lengths."""
+SPAN = 40
+"""Nodes within which a double bridge cuts."""
+ROUND = 10
+"""Kicks per node between two looks at the clock."""
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _reverse(tour: np.ndarray, position: np.ndarray, first: int, last: int) -> None:
     while first < last:
         tour[first], tour[last] = tour[last], tour[first]
@@ -58,7 +29,7 @@ def _reverse(tour: np.ndarray, position: np.ndarray, first: int, last: int) -> N
         last -= 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _move(tour: np.ndarray, position: np.ndarray, start: int, length: int, after: int, turned: bool) -> None:
     """Take the segment ``start``, ``start + length`` out and put it behind position ``after``."""
     segment = tour[start : start + length].copy()
@@ -76,7 +47,7 @@ def _move(tour: np.ndarray, position: np.ndarray, start: int, length: int, after
         position[tour[k]] = k
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _improve(a: int, tour: np.ndarray, position: np.ndarray, d: np.ndarray, near: np.ndarray) -> bool:
     """Do the first improving 2-opt or Or-opt move (up to 3 nodes) that touches node ``a``."""
     n = len(tour)
@@ -121,7 +92,7 @@ def _improve(a: int, tour: np.ndarray, position: np.ndarray, d: np.ndarray, near
     return False
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _descend(
     waiting: np.ndarray, tour: np.ndarray, position: np.ndarray, d: np.ndarray, near: np.ndarray
 ) -> None:
@@ -144,7 +115,7 @@ def _descend(
                     stack.append(node)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _length(tour: np.ndarray, d: np.ndarray) -> float:
     total = d[tour[-1], tour[0]]
     for i in range(len(tour) - 1):
@@ -152,56 +123,77 @@ def _length(tour: np.ndarray, d: np.ndarray) -> float:
     return total
 
 
-@njit(cache=True)
-def iterated_local_search(d: np.ndarray, near: np.ndarray, kicks: int, seed: int) -> float:
-    """Length of the best tour after ``kicks`` local double bridges, each followed by a descent."""
-    np.random.seed(seed)
+@njit(cache=True, nogil=True)
+def _kick(tour: np.ndarray, position: np.ndarray, random: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A double bridge of ``tour`` within ``SPAN`` nodes; the new tour and the ends of its new edges."""
+    n = len(tour)
+    shift = below(random, n)
+    tour = np.concatenate((tour[shift:], tour[:shift]))
+    cuts = np.empty(3, dtype=np.int64)
+    count = 0
+    while count < 3:
+        cut = 1 + below(random, min(n - 1, SPAN))
+        fresh = True
+        for k in range(count):
+            fresh = fresh and cuts[k] != cut
+        if fresh:
+            cuts[count] = cut
+            count += 1
+    a, b, c = np.sort(cuts)
+    ends = np.array([tour[0], tour[a - 1], tour[a], tour[b - 1], tour[b], tour[c - 1], tour[c % n]])
+    tour = np.concatenate((tour[:a], tour[b:c], tour[a:b], tour[c:]))
+    for k in range(n):
+        position[tour[k]] = k
+    return tour, ends
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    current: np.ndarray, best: np.ndarray, d: np.ndarray, near: np.ndarray, kicks: int, random: np.ndarray
+) -> None:
+    """Kick and descend ``kicks`` times; ``current`` and ``best`` are changed in place."""
     n = len(d)
-    best = np.arange(n)
-    position = np.arange(n)
-    _descend(np.arange(n), best, position, d, near)
-    length = current_length = _length(best, d)
-    current = best
+    position = np.empty(n, dtype=np.int64)
+    current_length, length = _length(current, d), _length(best, d)
     heat = HEAT * length / n
-    span = min(n - 1, 40)
     for _ in range(kicks):
-        shift = np.random.randint(n)
-        tour = np.concatenate((current[shift:], current[:shift]))
-        a, b, c = np.sort(np.random.choice(span, 3, replace=False)) + 1
-        ends = np.array([tour[0], tour[a - 1], tour[a], tour[b - 1], tour[b], tour[c - 1], tour[c % n]])
-        tour = np.concatenate((tour[:a], tour[b:c], tour[a:b], tour[c:]))
-        for k in range(n):
-            position[tour[k]] = k
+        tour, ends = _kick(current, position, random)
         _descend(ends, tour, position, d, near)
         found = _length(tour, d)
-        if found < current_length - heat * np.log(1.0 - np.random.random()):
-            current, current_length = tour, found
+        if found < current_length - heat * np.log(1.0 - uniform(random)):
+            current[:] = tour
+            current_length = found
         if found < length - EPS:
-            best, length = tour, found
-    return length
+            best[:] = tour
+            length = found
 
 
-def tsp_length(instances: np.ndarray, kicks: int) -> float:
-    """Mean tour length over ``instances`` (k, n, 2)."""
-    total = 0.0
-    for coordinates in instances:
-        d = tsp.distances(coordinates)
-        near = np.argsort(d, axis=1, kind="stable")[:, 1 : NEAR + 1].copy()
-        total += iterated_local_search(d, near, kicks, 0)
-    return total / len(instances)
+def tour(d: np.ndarray, seconds: float, seed: int = 0) -> np.ndarray:
+    """The best tour, shape (n,) int64, found over symmetric ``d`` (n, n) in about ``seconds``.
+
+    With as many rounds of ``ROUND`` kicks a node, a seed gives the same tour; there is at least one.
+    """
+    n = len(d)
+    best = np.arange(n)
+    if n < 4:
+        return best
+    near = np.argsort(d, axis=1, kind="stable")
+    near = near[near != np.arange(n)[:, None]].reshape(n, n - 1)[:, :NEAR].copy()
+    random = seeded(seed)
+    _descend(np.arange(n), best, np.arange(n), d, near)
+    current = best.copy()
+    start = time.perf_counter()
+    while True:
+        if n < 5:
+            return best
+        _search(current, best, d, near, ROUND * n, random)
+        if time.perf_counter() - start >= seconds:
+            return best
 
 
-def main(which: str, kicks: int) -> None:
-    module = {"knapsack": knapsack, "tsp": tsp}[which]
-    for split, sizes in module.SIZES.items():
-        for size in sizes:
-            start = time.perf_counter()
-            instances = module.instances(split, size)
-            value = (
-                -knapsack_optimum(instances) if which == "knapsack" else tsp_length(instances, kicks * size)
-            )
-            print(f"{which} {split} {size}: {value:.5f}  ({time.perf_counter() - start:.1f} s)", flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 50)
+def iterated_local_search(d: np.ndarray, seconds: float) -> Solved:
+    """A short closed tour over symmetric ``d`` (n, n); nothing is proven."""
+    found = tour(d, seconds)
+    if sorted(found) != list(range(len(d))):
+        raise AssertionError("the local search lost a node")
+    return Solved(closed_length(list(found), d))

@@ -1,0 +1,76 @@
+"""Scores of candidates over several seeds of a seeded problem's solver: mean and standard error."""
+
+import math
+import statistics
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+
+from evaluators.outcome import Outcome
+from evaluators.sandbox import Sandbox
+
+FRESH = 1_000_000
+"""First seed of a fresh evaluation: far from those a search uses."""
+STRIDE = 100_000
+"""Distance of fresh seeds: above the number of instances, each of which takes one."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a candidate did. ``outcome`` has the mean objective and the seconds of all evaluations, or the
+    first failure; ``error`` is the standard error of the mean over ``seeds``, None with fewer than two."""
+
+    outcome: Outcome
+    error: float | None
+    seeds: tuple[int, ...]
+
+
+def fresh_seeds(count: int) -> tuple[int, ...]:
+    """``count`` seeds that no search uses, the same ones each time."""
+    return tuple(FRESH + STRIDE * k for k in range(count))
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Evaluations of one candidate that are under way, one per seed."""
+
+    futures: tuple["Future[Outcome]", ...]
+    seeds: tuple[int, ...]
+
+    def result(self) -> Score:
+        """Wait for all.
+
+        Raises:
+            SandboxError: the problem or the sandbox does not work.
+        """
+        return combined([future.result() for future in self.futures], self.seeds)
+
+
+def submit(
+    sandbox: Sandbox,
+    source: str,
+    split: str = "train",
+    size: int | None = None,
+    time_limit: float | None = None,
+    seeds: Sequence[int] = (0,),
+) -> Pending:
+    """Evaluate ``source`` under each of the ``seeds``; a problem without a seed is evaluated once.
+
+    Raises:
+        ValueError, SandboxError: see ``Sandbox.submit``.
+    """
+    used = tuple(seeds) if sandbox.problem.seeded else (0,)
+    futures = [sandbox.submit(source, split, size, time_limit, seed=seed) for seed in used]
+    return Pending(tuple(futures), used)
+
+
+def combined(outcomes: Sequence[Outcome], seeds: Sequence[int]) -> Score:
+    """The mean over the outcomes, in the order of the seeds; the first failure instead, if there is one."""
+    seconds = sum(outcome.seconds for outcome in outcomes)
+    values = [outcome.objective for outcome in outcomes if outcome.objective is not None]
+    if len(values) < len(outcomes):
+        failure = next(outcome for outcome in outcomes if outcome.objective is None)
+        return Score(replace(failure, seconds=seconds), None, tuple(seeds))
+    error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+    mean = values[0] if len(values) == 1 else statistics.fmean(values)
+    return Score(replace(outcomes[0], objective=mean, seconds=seconds), error, tuple(seeds))
