@@ -26,7 +26,7 @@ def test_two_engines_are_one_model(shallow: Path) -> None:
 
         return LiveModel(folder, max_length=512, perturbation=perturbation)
 
-    masters = Masters.load(folder, torch.bfloat16, perturbation)
+    masters = Masters.load(shallow, torch.bfloat16, perturbation)
     model = Replicas(build, 2)
     try:
         assert model.weights_hash() == masters.hash()
