@@ -147,7 +147,7 @@ def _load(config: RunConfig, display: Display) -> Model:
     elif is_to_be_built(config.model):
         what = f"building {config.model}, once"
     display.show(Loading(what))
-    model = load_model(config)
+    model = load_model(config, lambda line: display.show(Note(line)))
     display.show(Loading(f"loading {model.name}", time.monotonic() - began))
     return model
 

@@ -77,7 +77,7 @@ class Stored:
         runtime.set_environment()
         import torch
 
-        from ahd.models.live import resolve_model
+        from ahd.models.resolve import resolve_model
 
         self.folder = Path(resolve_model(model))
         self.masters = Masters.load(self.folder, getattr(torch, dtype), perturbation_of(config))

@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
@@ -45,9 +46,9 @@ def peak() -> float:
 
 def load(options: argparse.Namespace, case: str) -> Any:
     """The engine of a case; the frozen one as vLLM is without us, but for the faster sampling and norms."""
-    from ahd.models import live
+    from ahd.models import engine, live
 
-    live._cache_bytes = lambda *_: options.cache * MB
+    engine._cache_bytes = lambda *_: options.cache * MB
 
     def build(kind: type[live.LiveModel], perturbation: Perturbation) -> live.LiveModel:
         return kind(options.model, perturbation=perturbation, dtype=options.dtype, max_length=1024)
@@ -57,7 +58,8 @@ def load(options: argparse.Namespace, case: str) -> Any:
 
     class Frozen(live.LiveModel):
         def use(self, perturbation: Perturbation) -> None:
-            self._perturbation, self._hash = perturbation, FROZEN
+            still = {"hash": FROZEN, "move_to": lambda directions: {}, "check": lambda: None}
+            self._weights = SimpleNamespace(perturbation=perturbation, **still)
 
     import vllm
 

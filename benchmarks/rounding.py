@@ -228,7 +228,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
 
-    from ahd.models.live import resolve_model
+    from ahd.models.resolve import resolve_model
     from benchmarks.machine import facts, write
 
     machine, folder = facts(), Path(resolve_model(options.model))

@@ -131,7 +131,7 @@ def test_a_killed_live_run_keeps_its_weights(tmp_path: Path) -> None:
     """kill -9 after the first update of a live model: the resumed run spends exactly the budget, loses and
     doubles nothing, and its last hash is what the log alone gives from the base weights."""
     from ahd.es.perturbation import perturbation_of
-    from ahd.models.live import resolve_model
+    from ahd.models.resolve import resolve_model
     from ahd.models.weights import Masters
 
     folder = tmp_path / "run"

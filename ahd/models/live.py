@@ -3,72 +3,21 @@
 import gc
 import hashlib
 import os
-import re
-import sys
 import time
-import traceback
-import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ahd.config import ConfigError
 from ahd.es.perturbation import Perturbation
-from ahd.models import embedded, names, runtime
-from ahd.models.batches import batches, listed, salt
-from ahd.models.names import locate
+from ahd.models import names, runtime
+from ahd.models.batches import batches, salt
+from ahd.models.engine import load_engine, told
+from ahd.models.handle import Handle
+from ahd.models.resolve import resolve_model
 from ahd.models.tags import tagged
-from operators.model import Direction, ModelError, Reply, Request, UpdateRefused, UpdateReport
-
-
-def resolve_model(name: str) -> str:
-    """What the engine is given for ``--model name``: a local folder or a Hugging Face id.
-
-    The default model is built first when needed.
-
-    Raises:
-        ConfigError: nothing by that name.
-    """
-    if name == names.DEFAULT:
-        return str(embedded.ensure())
-    folder = locate(name)
-    if folder is not None:
-        return str(folder)
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    patterns = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
-    try:
-        return snapshot_download(name, allow_patterns=patterns)
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
-        reason = str(error).strip().splitlines()[0][:160] if str(error).strip() else type(error).__name__
-        raise ConfigError(
-            f"--model {name}: cannot be downloaded ({reason}): check the id and the network, "
-            "or give a local folder"
-        ) from error
-
-
-def count_parameters(path: str) -> int:
-    """Number of weights of the model in a local folder, from the headers of its safetensors files.
-
-    Raises:
-        ConfigError: there are none.
-    """
-    from safetensors import safe_open
-
-    total = 0
-    for file in Path(path).glob("*.safetensors"):
-        with safe_open(file, framework="np") as tensors:
-            for name in tensors.keys():  # noqa: SIM118 (not a mapping)
-                size = 1
-                for length in tensors.get_slice(name).get_shape():
-                    size *= length
-                total += size
-    if not total:
-        raise ConfigError(f"--model {path}: no safetensors files in it: convert the model to safetensors")
-    return total
+from operators.model import Direction, ModelError, Reply, Request, UpdateReport
 
 
 class LiveModel:
@@ -105,16 +54,13 @@ class LiveModel:
         if model == names.DEFAULT:
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
         dtype = str(runtime.number_format() if dtype == "auto" else dtype)
-        self._engine = _load_engine(path, dtype, max_length, max_batch, tensor_parallel)
+        self._engine = load_engine(path, dtype, max_length, max_batch, tensor_parallel)
         config = self._engine.model_config
         self._max_length: int = config.max_model_len
         self._max_batch = max_batch
         self._tokenizer: Any = self._engine.get_tokenizer()
         self._ids = count()
-        self._perturbed = False
-        self._torn = False
         self._closed = False
-        self._dtype = dtype
         try:
             self.use(perturbation or Perturbation())
         except ConfigError:
@@ -129,12 +75,12 @@ class LiveModel:
 
     @property
     def parameters(self) -> int:
-        return self._parameters
+        return self._weights.parameters
 
     @property
     def dtype(self) -> str:
         """The number format the engine computes in."""
-        return self._dtype
+        return self._weights.dtype
 
     def use(self, perturbation: Perturbation) -> None:
         """Take another kind of direction from now on; the weights are the base model's again.
@@ -143,12 +89,9 @@ class LiveModel:
             ConfigError: no weight of this model is in scope.
         """
         try:
-            report = self._rpc("es_init", perturbation.kind.value, perturbation.scope, perturbation.rank)
+            self._weights = Handle(self._rpc, perturbation)
         except (ValueError, ModelError) as error:
             raise ConfigError(str(error)) from None
-        self._perturbation = perturbation
-        self._parameters: int = report["parameters"]
-        self._hash: str = report["hash"]
 
     def generate(
         self, requests: Sequence[Request], directions: Sequence[Direction | None]
@@ -168,7 +111,7 @@ class LiveModel:
             raise ValueError(f"{len(requests)} requests but {len(directions)} directions")
         self._check_usable()
         prompts = [self._tokens(request) for request in requests]
-        together = batches(directions, self._max_batch if self._perturbation.batched else 1)
+        together = batches(directions, self._max_batch if self._weights.perturbation.batched else 1)
         try:
             for number, batch in enumerate(together, 1):
                 each = [
@@ -187,7 +130,7 @@ class LiveModel:
         last: bool,
     ) -> Iterator[tuple[int, Reply]]:
         started = time.perf_counter()
-        slots = self._move_to(directions)
+        slots = self._weights.move_to(directions)
         moving = (time.perf_counter() - started) / len(batch)
 
         started = time.perf_counter()
@@ -207,7 +150,7 @@ class LiveModel:
                 done = [(running.pop(output.request_id), output) for output in outputs]
                 restoring = 0.0
                 if last and not running:
-                    self._move_to([])
+                    self._weights.move_to([])
                     restoring = (time.perf_counter() - now) / len(done)
                 for index, output in done:
                     yield (
@@ -233,32 +176,18 @@ class LiveModel:
             UpdateRefused: a weight would leave the range of its format.
         """
         self._check_usable()
-        started = time.perf_counter()
-        self._torn = True
-        result = self._rpc("es_update", listed(seeds), listed(map(float, weights)), float(alpha))
-        self._torn = False
-        if "refused" in result:
-            raise UpdateRefused(result["refused"])
-        self._hash = result["hash"]
-        return UpdateReport(
-            norm=result["norm"],
-            weights_hash=self._hash,
-            moved=result["moved"],
-            seconds=time.perf_counter() - started,
-        )
+        return self._weights.update(seeds, weights, alpha)
 
     def reset(self) -> None:
         """See ``operators.model.Model``. An update that was interrupted half way is mended by it."""
         if self._closed:
             raise ModelError("the model is closed")
-        self._torn = True
-        self._hash = self._rpc("es_reset")
-        self._torn = False
+        self._weights.reset()
 
     def weights_hash(self) -> str:
         """SHA-256 over the weights, by Hugging Face tensor name (``weights.Masters.hash``)."""
         self._check_usable()
-        return self._hash
+        return self._weights.hash
 
     def live_hash(self) -> str:
         """SHA-256 over the rounded weights the engine computes with, packed copies read back."""
@@ -286,8 +215,7 @@ class LiveModel:
     def _check_usable(self) -> None:
         if self._closed:
             raise ModelError("the model is closed")
-        if self._torn:
-            raise ModelError("an update of the weights was interrupted: resume the run to rebuild them")
+        self._weights.check()
 
     def _rpc(self, method: str, *args: Any) -> Any:
         """What the first rank returns."""
@@ -299,38 +227,16 @@ class LiveModel:
         Raises:
             ModelError: in another process, it failed, or the process is gone.
         """
-        with _told():
+        with told():
             return list(self._engine.collective_rpc(method, args=args))
 
     def _step(self) -> list[Any]:
-        with _told():
+        with told():
             return list(self._engine.step())
-
-    def _move_to(self, directions: Sequence[Direction | None]) -> dict[Direction | None, int]:
-        """Perturb the live weights, from the masters, or fill the slots; no direction restores them.
-
-        Returns:
-            The slot of each direction that has one.
-        """
-        chosen = [direction for direction in directions if direction is not None]
-        if not chosen and not self._perturbed:
-            return {}
-        self._perturbed = True
-        slots: dict[Direction | None, int] = {}
-        if self._perturbation.batched:
-            seeds, sigmas = ([getattr(each, name) for each in chosen] for name in ("seed", "sigma"))
-            self._rpc("es_directions", listed(seeds), listed(sigmas))
-            slots = {direction: slot for slot, direction in enumerate(chosen, 1)}
-        elif chosen:
-            self._rpc("es_apply", chosen[0].seed, chosen[0].sigma)
-        else:
-            self._rpc("es_restore")
-        self._perturbed = bool(chosen)
-        return slots
 
     def _settle(self) -> None:
         if not self._closed:
-            self._move_to([])
+            self._weights.move_to([])
 
     def _tokens(self, request: Request) -> list[int]:
         """Token ids of the prompt: as a chat where the model has a template, else as plain text; the
@@ -361,95 +267,6 @@ class LiveModel:
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         request_id = tagged(str(next(self._ids)), slot)
-        prompt = {"prompt_token_ids": tokens, "cache_salt": salt(self._hash, direction)}
+        prompt = {"prompt_token_ids": tokens, "cache_salt": salt(self._weights.hash, direction)}
         self._engine.add_request(request_id, prompt, params)
         return request_id
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Tell what vLLM says of failures in its other processes in one line."""
-    try:
-        yield
-    except RuntimeError as error:
-        found = re.match(r"Worker failed with error '(.*)', please check", str(error), re.DOTALL)
-        if found:
-            raise ModelError(" ".join(found[1].split())) from None
-        if str(error) in ("cancelled", "Executor failed."):
-            raise ModelError(
-                "a process of the engine is gone: resume the run to start a new engine"
-            ) from error
-        raise
-
-
-def _shield_numba() -> None:
-    """vLLM 0.32 looks at ``__dict__`` of every object in every loaded module. Numba's handle on LLVM takes
-    that for a function of the library and answers with an object vLLM stumbles over."""
-    ffi = sys.modules.get("llvmlite.binding.ffi")
-    table = getattr(getattr(ffi, "lib", None), "_fntab", None)
-    if isinstance(table, dict):
-        table.setdefault("__dict__", {})
-
-
-def _load_engine(path: str, dtype: str, max_length: int, max_batch: int, ranks: int) -> Any:
-    """Load the engine in silence. When it fails, what it printed is kept and the error says where."""
-    log = Path()
-    try:
-        with runtime.silent_stderr() as log, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import torch
-            from transformers import AutoConfig
-            from vllm import EngineArgs
-            from vllm.platforms import current_platform
-            from vllm.v1.engine.llm_engine import LLMEngine
-
-            _shield_numba()
-            config = AutoConfig.from_pretrained(path, local_files_only=True).get_text_config()
-            length = min(max_length, getattr(config, "max_position_embeddings", max_length))
-            args: dict[str, Any] = {}
-            if ranks > 1:
-                args |= {"tensor_parallel_size": ranks, "distributed_executor_backend": "mp"}
-                os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
-                # Cores are bound by memory node, of which small machines have one.
-                os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
-            if current_platform.is_cpu():
-                torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS") or runtime.engine_threads()))
-                args["kv_cache_memory_bytes"] = _cache_bytes(config, length, dtype, ranks)
-                # The start that prompts share is only computed once in whole blocks of this many tokens.
-                args["block_size"] = 32
-            return LLMEngine.from_engine_args(
-                EngineArgs(
-                    model=path,
-                    dtype=dtype,
-                    max_model_len=length,
-                    max_num_seqs=max_batch,
-                    # A prompt cut in chunks breaks seeded sampling on CPU: it rewinds a generator
-                    # that cannot be rewound there.
-                    enable_chunked_prefill=False,
-                    max_num_batched_tokens=max(length, 8192),
-                    # Steps ride on hooks, which neither compiled code nor captured graphs would run.
-                    enforce_eager=True,
-                    disable_log_stats=True,
-                    use_tqdm_on_load=False,
-                    generation_config="vllm",
-                    worker_extension_cls="ahd.models.worker.LiveWeights",
-                    seed=0,
-                    **args,
-                )
-            )
-    except Exception as error:
-        with log.open("a") as file:
-            traceback.print_exc(file=file)
-        reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise ConfigError(f"--model {path}: vLLM cannot load it here: {reason} (log: {log})") from error
-
-
-def _cache_bytes(config: Any, length: int, dtype: str, ranks: int) -> int:
-    """Memory of a rank for keys and values: 16 sequences of full length, at most a quarter of what is free
-    for all ranks, at least one sequence."""
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    heads = max(1, heads // ranks)
-    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    token = 2 * config.num_hidden_layers * heads * width * (4 if dtype == "float32" else 2)
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return int(max(token * (length + 256), min(16 * token * length, free // 4 // ranks)))

@@ -1,5 +1,6 @@
 """The model a run asks for. Engines are imported only when they are needed."""
 
+from collections.abc import Callable
 from functools import partial
 
 from ahd.config import RunConfig
@@ -8,10 +9,11 @@ from ahd.models.names import DEFAULT, DEFAULT_PARAMETERS, locate
 from operators.model import Model
 
 
-def load_model(config: RunConfig) -> Model:
+def load_model(config: RunConfig, tell: Callable[[str], None] = lambda line: None) -> Model:
     """The model of a run: on ``config.server``, else in replicas, else in this process.
 
     ``config.model`` is ``scripted`` (no engine), the default model, a local folder or a Hugging Face id.
+    ``tell`` is given a line whenever a replica is replaced or brought back.
 
     Raises:
         ConfigError: no such model, or one that cannot be loaded here.
@@ -21,11 +23,13 @@ def load_model(config: RunConfig) -> Model:
         from ahd.models.server import ServerModel
 
         return ServerModel(config.server, perturbation)
-    build = partial(_build, config.model, perturbation, config.dtype, config.tensor_parallel)
+    folder = None if config.model == "scripted" else locate(config.model)
+    name = str(folder.resolve()) if folder else config.model  # a replica may start in another folder
+    build = partial(_build, name, perturbation, config.dtype, config.tensor_parallel)
     if _replicated(config):
         from ahd.models.replicas import Replicas
 
-        return Replicas(build, config.replicas, config.ray_address)
+        return Replicas(build, config.replicas, config.ray_address, tell)
     return build()
 
 
@@ -80,6 +84,6 @@ def model_parameters(name: str) -> int:
         return scripted_tsp().parameters
     if name == DEFAULT:
         return DEFAULT_PARAMETERS
-    from ahd.models.live import count_parameters, resolve_model
+    from ahd.models.resolve import count_parameters, resolve_model
 
     return count_parameters(resolve_model(name))

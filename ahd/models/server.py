@@ -15,10 +15,11 @@ from typing import Any
 
 from ahd.config import ConfigError
 from ahd.es.perturbation import Perturbation
-from ahd.models.batches import batches, listed, salt
+from ahd.models.batches import batches, salt
+from ahd.models.handle import Handle
 from ahd.models.tags import tagged
 from ahd.models.wire import ServerFailed, Wire
-from operators.model import Direction, ModelError, Reply, Request, UpdateRefused, UpdateReport
+from operators.model import Direction, ModelError, Reply, Request, UpdateReport
 
 _AT_ONCE = 64
 """Most directions in one batch, and most requests under way at the same time."""
@@ -50,22 +51,16 @@ class ServerModel:
     """
 
     def __init__(self, url: str, perturbation: Perturbation | None = None) -> None:
-        self._perturbation = perturbation or Perturbation()
         self._wire = Wire(url)
         self._ids = count()
         self._run = f"ahd-{time.time_ns():x}"
-        self._perturbed = False
-        self._torn = False
         self._taken = False
         self._closed = False
         try:
             card = self._wire.call("/v1/models")["data"][0]
             self._served: str = card["id"]
             self._max_length: int = card["max_model_len"]
-            report = self._attach()
-            self._parameters: int = report["parameters"]
-            self._hash: str = report["hash"]
-            self._dtype: str = report["dtype"]
+            self._weights = self._attach(perturbation or Perturbation())
             self._chat = self._find_chat()
         except ServerFailed as error:
             raise ConfigError(f"--server {url}: {_unfit(error)}: {_HELP}") from None
@@ -78,12 +73,12 @@ class ServerModel:
 
     @property
     def parameters(self) -> int:
-        return self._parameters
+        return self._weights.parameters
 
     @property
     def dtype(self) -> str:
         """The number format the server computes in."""
-        return self._dtype
+        return self._weights.dtype
 
     def generate(
         self, requests: Sequence[Request], directions: Sequence[Direction | None]
@@ -101,7 +96,7 @@ class ServerModel:
             raise ValueError(f"{len(requests)} requests but {len(directions)} directions")
         self._check_usable()
         bodies = [self._body(request) for request in requests]
-        together = batches(directions, _AT_ONCE if self._perturbation.batched else 1)
+        together = batches(directions, _AT_ONCE if self._weights.perturbation.batched else 1)
         try:
             for batch in together:
                 each = [
@@ -120,7 +115,7 @@ class ServerModel:
         last: bool,
     ) -> Iterator[tuple[int, Reply]]:
         started = time.perf_counter()
-        slots = self._move_to(directions)
+        slots = self._weights.move_to(directions)
         moving = (time.perf_counter() - started) / len(batch)
 
         started = time.perf_counter()
@@ -130,7 +125,7 @@ class ServerModel:
             try:
                 for index, body, direction in batch:
                     request_id = tagged(f"{self._run}-{next(self._ids)}", slots.get(direction, 0))
-                    salted = {**body, "cache_salt": salt(self._hash, direction)}
+                    salted = {**body, "cache_salt": salt(self._weights.hash, direction)}
                     future = pool.submit(self._wire.call, "/v1/completions", salted, request_id)
                     running[future] = index, request_id
                     seconds[index] = 0.0
@@ -143,7 +138,7 @@ class ServerModel:
                     done = [(running.pop(future)[0], self._finished(future)) for future in finished]
                     restoring = 0.0
                     if last and not running:
-                        self._move_to([])
+                        self._weights.move_to([])
                         restoring = (time.perf_counter() - now) / len(done)
                     for index, answer in done:
                         yield index, _reply(answer, seconds[index], moving + restoring)
@@ -159,59 +154,39 @@ class ServerModel:
             UpdateRefused: a weight would leave the range of its format.
         """
         self._check_usable()
-        started = time.perf_counter()
-        self._torn = True
-        result = self._wire.rpc("es_update", listed(seeds), listed(map(float, weights)), float(alpha))
-        self._torn = False
-        if "refused" in result:
-            raise UpdateRefused(result["refused"])
-        self._hash = result["hash"]
-        return UpdateReport(
-            norm=result["norm"],
-            weights_hash=self._hash,
-            moved=result["moved"],
-            seconds=time.perf_counter() - started,
-        )
+        return self._weights.update(seeds, weights, alpha)
 
     def reset(self) -> None:
         """See ``operators.model.Model``. An update that was interrupted half way is mended by it."""
         if self._closed:
             raise ModelError("the model is closed")
-        self._torn = True
-        self._hash = self._wire.rpc("es_reset")
-        self._torn = False
+        self._weights.reset()
 
     def weights_hash(self) -> str:
         """SHA-256 over the weights, by Hugging Face tensor name (``weights.Masters.hash``)."""
         self._check_usable()
-        return self._hash
+        return self._weights.hash
 
     def close(self) -> None:
         """Let go of the server, which keeps its weights until a client attaches. May be called twice."""
         self._closed = True
 
-    def _attach(self) -> Any:
-        """End what a lost client may have left running, then take the weights over.
-
-        Returns:
-            What ``es_init`` reports.
-        """
+    def _attach(self, perturbation: Perturbation) -> Handle:
+        """End what a lost client may have left running, then take the weights over."""
         self._wire.call("/abort_requests", {})
-        chosen = self._perturbation
-        report = self._wire.rpc("es_init", chosen.kind.value, chosen.scope, chosen.rank)
+        weights = Handle(self._wire.rpc, perturbation)
         # The salts of requests tell weights and directions apart, but not kinds of perturbation.
         for _ in range(50):
             if self._wire.call("/reset_prefix_cache", {})["success"]:
-                return report
+                return weights
             time.sleep(0.2)
         raise ServerFailed(self._wire.url, "others are using it, and a run needs a server of its own")
 
     def _check_usable(self) -> None:
         if self._closed:
             raise ModelError("the model is closed")
-        if self._torn:
-            raise ModelError("an update of the weights was interrupted: resume the run to rebuild them")
-        if self._wire.rpc("es_hash") != self._hash:
+        self._weights.check()
+        if self._wire.rpc("es_hash") != self._weights.hash:
             raise self._not_ours()
 
     def _not_ours(self) -> ModelError:
@@ -219,31 +194,9 @@ class ServerModel:
             f"another client has attached to the server at {self._wire.url}: resume the run to take it back"
         )
 
-    def _move_to(self, directions: Sequence[Direction | None]) -> dict[Direction | None, int]:
-        """Perturb the live weights, from the masters, or fill the slots; no direction restores them.
-
-        Returns:
-            The slot of each direction that has one.
-        """
-        chosen = [direction for direction in directions if direction is not None]
-        if not chosen and not self._perturbed:
-            return {}
-        self._perturbed = True
-        slots: dict[Direction | None, int] = {}
-        if self._perturbation.batched:
-            seeds, sigmas = [each.seed for each in chosen], [each.sigma for each in chosen]
-            self._wire.rpc("es_directions", listed(seeds), listed(sigmas))
-            slots = {direction: slot for slot, direction in enumerate(chosen, 1)}
-        elif chosen:
-            self._wire.rpc("es_apply", chosen[0].seed, chosen[0].sigma)
-        else:
-            self._wire.rpc("es_restore")
-        self._perturbed = bool(chosen)
-        return slots
-
     def _settle(self) -> None:
         if not (self._closed or self._taken):
-            self._move_to([])
+            self._weights.move_to([])
 
     def _finished(self, future: Future[Any]) -> Any:
         """The server's answer. An early end that was not asked for here means that another client has

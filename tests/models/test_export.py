@@ -12,7 +12,6 @@ import pytest
 
 from ahd.config import Dtype, Kind, RunConfig
 from ahd.es.perturbation import Perturbation, perturbation_of
-from ahd.models.names import DEFAULT
 from ahd.weights import export, read
 from operators.model import Request
 from tests.test_weights import logged
@@ -36,11 +35,11 @@ model.close()
 
 
 @pytest.fixture(scope="module")
-def exported(live: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def exported(live: Any, shallow: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The folder of a run of the live model, its export, and the greedy replies before and after its updates;
     low rank, so that matrices, gains and the embedding move, each in its own way."""
     folder = tmp_path_factory.mktemp("export")
-    config = RunConfig("tsp", model=DEFAULT, kind=Kind.LOWRANK, scope="all", dtype=Dtype(live.dtype))
+    config = RunConfig("tsp", model=str(shallow), kind=Kind.LOWRANK, scope="all", dtype=Dtype(live.dtype))
     requests = [Request(prompt, seed=0, temperature=0.0, max_tokens=16) for prompt in PROMPTS]
 
     def answers() -> list[str]:
@@ -56,18 +55,17 @@ def exported(live: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return folder, before, after
 
 
-def test_transformers_loads_the_exported_weights(exported: Any) -> None:
+def test_transformers_loads_the_exported_weights(exported: Any, shallow: Path) -> None:
     """As its configuration says, with every weight that of the run, bit for bit."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from ahd.models.embedded import ensure
     from ahd.models.weights import Masters
 
     folder = exported[0]
     log = read(folder / "run")
     dtype = getattr(torch, log.dtype)
-    masters = Masters.load(ensure(), dtype, perturbation_of(log.config))
+    masters = Masters.load(shallow, dtype, perturbation_of(log.config))
     for row in log.rows:
         masters.update(row.seeds, row.weights, row.alpha)
     assert masters.hash() == log.hashes[log.number]
@@ -77,7 +75,7 @@ def test_transformers_loads_the_exported_weights(exported: Any) -> None:
     assert found.keys() == masters.arrays.keys()
     for name, array in masters.arrays.items():
         assert torch.equal(found[name].detach(), torch.from_numpy(array).to(dtype)), name
-    assert np.any(masters.arrays["model.norm.weight"] != Masters.load(ensure()).arrays["model.norm.weight"])
+    assert np.any(masters.arrays["model.norm.weight"] != Masters.load(shallow).arrays["model.norm.weight"])
     tokenizer = AutoTokenizer.from_pretrained(folder / "model", local_files_only=True)
     assert tokenizer.chat_template
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from ahd.config import ConfigError, Kind
 from ahd.es.perturbation import Perturbation
 from ahd.models.tags import tagged
 from operators.model import Direction, Reply, Request, UpdateRefused
+from tests.models.conftest import LAYERS
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -32,7 +34,7 @@ def next_token(model: Any, direction: Direction | None = None) -> dict[int, floa
     """Log-probabilities of the twenty likeliest next tokens under a direction, or the weights as they are."""
     from vllm import SamplingParams
 
-    slots = model._move_to([direction]) if direction else {}
+    slots = model._weights.move_to([direction]) if direction else {}
     assert model._engine.reset_prefix_cache()
     request_id = tagged(f"probe-{time.monotonic_ns()}", slots.get(direction, 0))
     params = SamplingParams(temperature=0, max_tokens=1, logprobs=20)
@@ -40,14 +42,14 @@ def next_token(model: Any, direction: Direction | None = None) -> dict[int, floa
     outputs: list[Any] = []
     while model._engine.has_unfinished_requests():
         outputs += model._engine.step()
-    model._move_to([])
+    model._weights.move_to([])
     return {token: entry.logprob for token, entry in outputs[-1].outputs[0].logprobs[0].items()}
 
 
 def test_engine_computes_with_the_loaded_weights(live: Any) -> None:
     """Every live copy, packed ones included, is the rounded master, and nothing is left out."""
     assert live.stale_weights() == []
-    assert live.parameters == 134_515_008
+    assert live.parameters == 49152 * 576 + LAYERS * 3_540_096 + 576
 
 
 @pytest.mark.parametrize("scope", ["all", "norms"])
@@ -58,10 +60,10 @@ def test_twenty_perturbations_leave_no_trace(live: Any, scope: str) -> None:
     before = live.weights_hash(), live.live_hash()
     changed = set()
     for seed in range(20):
-        live._move_to([Direction(seed, 1e-3)])
+        live._weights.move_to([Direction(seed, 1e-3)])
         if seed % 10 == 0:
             changed.add(live.live_hash())
-        live._move_to([])
+        live._weights.move_to([])
     generate(live, [ask(tokens=1)], [Direction(99, 1e-3)])
     live.use(Perturbation())
     assert (live.weights_hash(), live.live_hash()) == before
@@ -132,8 +134,8 @@ def test_a_part_of_a_fused_layer_moves_alone(live: Any) -> None:
     """Scope by regular expression: of the three matrices in one fused layer only the named one moves, by a
     direction and by an update, and the others keep their bits."""
     before = live._rpc("es_copies")
-    name = "model.layers.3.self_attn.k_proj.weight"
-    live.use(Perturbation(Kind.FULL, r"layers\.3\.self_attn\.k_proj"))
+    name = "model.layers.1.self_attn.k_proj.weight"
+    live.use(Perturbation(Kind.FULL, r"layers\.1\.self_attn\.k_proj"))
     live._rpc("es_apply", 3, 0.02)
     during = live._rpc("es_copies")
     live._rpc("es_restore")
@@ -237,17 +239,16 @@ def test_replies_obey_the_request(live: Any) -> None:
     ],
     ids=str,
 )
-def test_update_can_be_replayed_from_its_log(live: Any, perturbation: Perturbation) -> None:
+def test_update_can_be_replayed_from_its_log(live: Any, shallow: Path, perturbation: Perturbation) -> None:
     """Base files and the list of updates give the engine's hash, without an engine; the live weights
     follow the masters; zero weights change nothing; a reset brings back the base."""
     import torch
 
-    from ahd.models.embedded import folder
     from ahd.models.weights import Masters
 
     live.use(perturbation)
     base = live.weights_hash(), live.live_hash()
-    masters = Masters.load(folder(), getattr(torch, live.dtype), perturbation)
+    masters = Masters.load(shallow, getattr(torch, live.dtype), perturbation)
     assert masters.hash() == base[0]
     log = [([1, 2, 3], [1.0, -0.5, 0.25], 5e-3), ([4, 5, 4], [0.0, 2.0, 1.0], 5e-3), ([6], [0.0], 5e-3)]
     for seeds, weights, alpha in log:
@@ -284,19 +285,19 @@ from ahd.models.tags import tagged
 from operators.model import Direction, Request
 from vllm import SamplingParams
 
-model = LiveModel(dtype="float32", max_length=512)
+model = LiveModel(sys.argv[2], dtype="float32", max_length=512)
 prompts = ["Name three large cities and say which one you like best.", "Count to ten.", "What is rain?"]
 requests = [Request(prompt, seed=0, temperature=0.0, max_tokens=12) for prompt in prompts]
 
 def logprobs(direction):
-    slots = model._move_to([direction])
+    slots = model._weights.move_to([direction])
     model._engine.reset_prefix_cache()
     params = SamplingParams(temperature=0, max_tokens=12, logprobs=5)
     tokens = model._tokens(requests[0])
     model._engine.add_request(tagged("x", slots.get(direction, 0)), {"prompt_token_ids": tokens}, params)
     while model._engine.has_unfinished_requests():
         outputs = model._engine.step()
-    model._move_to([])
+    model._weights.move_to([])
     final = outputs[-1].outputs[0]
     steps = [{token: entry.logprob for token, entry in step.items()} for step in final.logprobs]
     return {"tokens": tokens, "greedy": list(final.token_ids), "steps": steps}
@@ -316,18 +317,21 @@ model.close()
 """
 
 CASES = [
-    ("full", "all", 1, 0.004),
+    ("full", "all", 1, 0.01),
     ("full", "norms", 1, 0.05),
-    ("lowrank", "linear", 1, 0.004),
-    ("lowrank", "all", 3, 0.003),
+    ("lowrank", "linear", 1, 0.01),
+    ("lowrank", "all", 3, 0.01),
 ]
 
 
 @pytest.fixture(scope="module")
-def probe() -> Any:
+def probe(shallow: Path) -> Any:
     """What a float32 engine answers under directions of every kind."""
     run = subprocess.run(
-        [sys.executable, "-c", PROBE, json.dumps(CASES)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", PROBE, json.dumps(CASES), str(shallow)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(run.stdout)
 
@@ -343,7 +347,7 @@ def test_together_equals_one_by_one(probe: Any, case: tuple[str, str, int, float
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case)))
 def test_perturbed_model_equals_transformers_with_the_same_step(
-    probe: Any, case: tuple[str, str, int, float]
+    probe: Any, shallow: Path, case: tuple[str, str, int, float]
 ) -> None:
     """In float32, the perturbed engine writes the same greedy tokens as transformers with the same step
     merged into the tensors of the file, and its log-probabilities differ by less than 1e-3."""
@@ -352,11 +356,10 @@ def test_perturbed_model_equals_transformers_with_the_same_step(
 
     from ahd.es.factors import COLUMNS, ROWS, factor
     from ahd.es.noise import noise
-    from ahd.models.embedded import ensure
 
     kind, scope, rank, sigma = case
     answers = probe[f"{kind} {scope} {rank}"]
-    model = AutoModelForCausalLM.from_pretrained(ensure(), dtype=torch.float32, local_files_only=True)
+    model = AutoModelForCausalLM.from_pretrained(shallow, dtype=torch.float32, local_files_only=True)
     with torch.no_grad():
         for name, tensor in model.named_parameters():
             gain = name.endswith("norm.weight") or "layernorm" in name

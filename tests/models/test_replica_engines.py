@@ -1,5 +1,7 @@
 """Replicas of a live engine, on a Ray cluster of their own."""
 
+from pathlib import Path
+
 import pytest
 
 from ahd.models.replicas import Replicas
@@ -8,25 +10,23 @@ from operators.model import Direction, Model, Request
 
 @pytest.mark.slow
 @pytest.mark.live
-def test_two_engines_are_one_model() -> None:
-    """Two replicas of the default model answer perturbed requests, and after an update both have the hash of
+def test_two_engines_are_one_model(shallow: Path) -> None:
+    """Two replicas of a model answer perturbed requests, and after an update both have the hash of
     the masters rebuilt from base and log. Equal requests get equal replies from either."""
     pytest.importorskip("ray")
     import torch
 
     from ahd.es.perturbation import Perturbation
-    from ahd.models import embedded
     from ahd.models.weights import Masters
 
-    perturbation = Perturbation()
-    folder = embedded.ensure()
+    perturbation, folder = Perturbation(), str(shallow)
 
     def build() -> Model:
         from ahd.models.live import LiveModel
 
-        return LiveModel(max_length=512, perturbation=perturbation)
+        return LiveModel(folder, max_length=512, perturbation=perturbation)
 
-    masters = Masters.load(folder, torch.bfloat16, perturbation)
+    masters = Masters.load(shallow, torch.bfloat16, perturbation)
     model = Replicas(build, 2)
     try:
         assert model.weights_hash() == masters.hash()

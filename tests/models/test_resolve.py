@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ahd.config import ConfigError
-from ahd.models.live import count_parameters, resolve_model
+from ahd.models.resolve import count_parameters, resolve_model
 
 
 @pytest.mark.parametrize("name", ["smollm-typo", "./missing", "/missing/folder", "a/b/c"])

@@ -247,17 +247,16 @@ def documented_command() -> tuple[dict[str, str], list[str]]:
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real server with the default model, ended with all its processes."""
+def url(shallow: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real server with the shallow model, ended with all its processes."""
     from ahd.models import runtime
-    from ahd.models.embedded import ensure
 
     runtime.set_environment()
     environment, command = documented_command()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command += ["--model", str(ensure()), "--port", str(port)]
+    command += ["--model", str(shallow), "--port", str(port)]
     command += ["--max-model-len", "1024", "--dtype", runtime.number_format()]
     log = tmp_path_factory.mktemp("server") / "log"
     with log.open("w") as file:
@@ -315,16 +314,15 @@ def test_replies_equal_those_of_this_process(live: Any, url: str) -> None:
 @pytest.mark.live
 @pytest.mark.slow
 @pytest.mark.parametrize("perturbation", [Perturbation(), Perturbation(Kind.LOWRANK, "linear")])
-def test_updates_equal_those_of_this_process(url: str, perturbation: Perturbation) -> None:
+def test_updates_equal_those_of_this_process(url: str, shallow: Path, perturbation: Perturbation) -> None:
     """Base files and the list of updates give the server's hash; a client that attaches afterwards, or a
     reset, finds the base weights again."""
     import torch
 
-    from ahd.models.embedded import folder
     from ahd.models.runtime import number_format
     from ahd.models.weights import Masters
 
-    masters = Masters.load(folder(), getattr(torch, number_format()), perturbation)
+    masters = Masters.load(shallow, getattr(torch, number_format()), perturbation)
     base = masters.hash()
     model = ServerModel(url, perturbation)
     assert model.weights_hash() == base

@@ -371,7 +371,7 @@ model = LiveModel(folder, dtype="float32", max_length=256, tensor_parallel=ranks
 requests = [Request(prompt, seed=0, temperature=0.0, max_tokens=6) for prompt in prompts]
 
 def logprobs(direction):
-    slots = model._move_to([direction])
+    slots = model._weights.move_to([direction])
     copies = model._on_all("es_copies")
     stale = model.stale_weights()
     params = SamplingParams(temperature=0, max_tokens=6, logprobs=5)
@@ -383,7 +383,7 @@ def logprobs(direction):
     outputs = []
     while model._engine.has_unfinished_requests():
         outputs += [output for output in model._engine.step() if output.finished]
-    model._move_to([])
+    model._weights.move_to([])
     outputs.sort(key=lambda output: output.request_id)
     steps = [[{token: entry.logprob for token, entry in step.items()} for step in output.outputs[0].logprobs]
              for output in outputs]
