@@ -1,0 +1,59 @@
+"""Runs a command; imports stay inside the commands, so that each starts as fast as it can."""
+
+import os
+import sqlite3
+import sys
+from typing import NoReturn
+
+import typer
+
+# Commands are listed in this order.
+# isort: off
+from ahd.cli import search, results, scores, weights, machine  # noqa: F401
+
+# isort: on
+from ahd.cli.app import app
+from ahd.config import ConfigError
+
+
+def main() -> None:
+    """Run the command; every expected error is one line on standard error and exit code 2."""
+    if sys.stdout is None:  # closed by the caller: keep its descriptor from becoming another file's
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    try:
+        code = _run_command()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run_command() -> object:
+    from evaluators.judge import SandboxError
+    from evaluators.task import BrokenProblemFile
+    from operators.model import ModelError
+    from problems.registry import UnknownProblem
+
+    try:
+        return app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except (ConfigError, UnknownProblem, BrokenProblemFile, SandboxError) as error:
+        _fail(str(error))
+    except ModelError as error:
+        _fail(f"{error}: what was done is stored; go on with `ahd resume`")
+    except typer.TyperException as error:
+        _fail(f"{error.format_message().rstrip('.')}; see `ahd --help` or `ahd COMMAND --help`")
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except sqlite3.Error as error:
+        _fail(f"the run file cannot be read or written ({error}): check the disk, then `ahd resume` the run")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _fail(f"{error.filename or 'input or output'}: {error.strerror or error}")
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"ahd: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(2)

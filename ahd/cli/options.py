@@ -1,0 +1,36 @@
+"""Options that several commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ahd.config import RunConfig
+
+
+class DisplayChoice(StrEnum):
+    """Back ends of the display."""
+
+    AUTO = "auto"
+    RICH = "rich"
+    PLAIN = "plain"
+    JSON = "json"
+
+
+ProblemPath = Annotated[
+    str,
+    typer.Option("--problem-path", metavar="FILE", help="A problem module of your own, as one Python file."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Display = Annotated[
+    DisplayChoice,
+    typer.Option(
+        "--display", help="auto: dashboard in a terminal, plain lines elsewhere; json: one event a line."
+    ),
+]
+RunFolder = Annotated[
+    Path, typer.Argument(metavar="RUN", help="A run folder, e.g. results/tsp-esopt-20260101-120000.")
+]
+
+DEFAULTS = RunConfig(problem="")
