@@ -125,3 +125,46 @@ def test_not_utf8_is_a_syntax_error(tmp_path: Path) -> None:
     path.write_bytes(NEAREST.encode() + b"# \xff")
     (result,) = evaluate_files(registry.load("tsp"), [path])
     assert result.outcome.status is Status.SYNTAX_ERROR
+
+
+def rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_known_heuristics_come_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--known`` adds the problem's own under their names; files are not needed then."""
+    file = write(tmp_path, "good.py", NEAREST)
+    names = list(registry.load("tsp").heuristics)
+    assert run_evaluate("tsp", [file], as_json=True, known=True) == 0
+    found = rows(capsys)
+    assert [row["file"] for row in found] == [*names, file]
+    assert found[0]["objective"] == found[-1]["objective"] == NEAREST_LENGTH
+    assert run_evaluate("tsp", [], as_json=True, known=True) == 0
+    assert [row["file"] for row in rows(capsys)] == names
+
+
+def test_seeds_are_averaged(capsys: pytest.CaptureFixture[str]) -> None:
+    """Over fresh seeds an objective has a standard error; the search's own seed gives one without."""
+    assert run_evaluate("tsp-aco", [], as_json=True, known=True) == 0
+    single = rows(capsys)[0]
+    assert (single["seeds"], single["error"]) == (1, None)
+    assert run_evaluate("tsp-aco", [], as_json=True, known=True, seeds=4) == 0
+    averaged = rows(capsys)[0]
+    assert averaged["seeds"] == 4
+    assert averaged["error"] > 0
+    assert abs(averaged["objective"] - single["objective"]) < 10 * averaged["error"]
+
+
+@pytest.mark.parametrize(
+    ("problem", "seeds", "message"),
+    [
+        ("tsp", 3, "tsp has no seed"),
+        ("tsp-aco", 0, "--seeds 0"),
+        ("tsp-aco", 10**9, "needs a number"),
+    ],
+)
+def test_seeds_that_make_no_sense_are_one_line(problem: str, seeds: int, message: str) -> None:
+    """A problem without a seed has nothing to average."""
+    with pytest.raises(ConfigError, match=message) as caught:
+        run_evaluate(problem, [], known=True, seeds=seeds)
+    assert "\n" not in str(caught.value)

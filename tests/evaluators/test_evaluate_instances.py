@@ -201,15 +201,26 @@ def test_bad_instances_are_one_line(
     assert "\n" not in str(caught.value)
 
 
+def test_a_pattern_that_the_shell_expanded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """``--instances *.tsp``: the files that follow the first are instances too, since they are no Python."""
+    file, other = str(write(tmp_path, NEAREST, "a.py")), str(write(tmp_path, GOOD, "other.tsp"))
+    instance = str(write(tmp_path, GOOD))
+    assert run_evaluate("tsp", [file, other], as_json=True, instances=[instance]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["file"], row["instances"]) for row in rows] == [(file, instance), (file, other)]
+
+
 def test_bad_combinations_are_one_line(tmp_path: Path) -> None:
-    """--instances goes without --split and --size; a pattern that a shell has expanded is told."""
+    """--instances goes without --split, --size and --seeds, and needs a heuristic."""
     file, instance = str(write(tmp_path, NEAREST, "a.py")), str(write(tmp_path, GOOD))
     with pytest.raises(ConfigError, match="leave out --split and --size"):
         run_evaluate("tsp", [file], "test", instances=[instance])
     with pytest.raises(ConfigError, match="leave out --split and --size"):
         run_evaluate("tsp", [file], size=50, instances=[instance])
-    with pytest.raises(ConfigError, match="no Python file; put a pattern in quotes"):
-        run_evaluate("tsp", [file, instance], instances=[instance])
+    with pytest.raises(ConfigError, match="solved with one seed"):
+        run_evaluate("tsp-aco", [file], seeds=2, instances=[instance])
+    with pytest.raises(ConfigError, match="no heuristics"):
+        run_evaluate("tsp", [instance], instances=[instance])
     with pytest.raises(ConfigError, match="--timeout"):
         run_evaluate("tsp", [file], instances=[instance], timeout=-1)
 
