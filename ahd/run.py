@@ -207,7 +207,7 @@ def _conclude(
         gap=_gap(problem, "train", problem.sizes["train"][0], objective),
         test=outcome.objective if outcome else None,
         test_gap=_gap(problem, "test", size, outcome.objective if outcome else None),
-        test_what=f"{len(problem.instances('test', size))} instances of size {size}",
+        test_what=_counted(len(problem.instances("test", size)), size),
         test_detail=f"{outcome.status.value}: {outcome.detail}" if outcome and not outcome.ok else "",
         summary=_summary(store),
     )
@@ -225,3 +225,7 @@ def _gap(problem: Problem, split: str, size: int, objective: float | None) -> fl
 def _summary(store: Store) -> dict[str, Any]:
     spent = figures(store.proposals(), store.updates(), store.wall_seconds())
     return spent | {"weights_hash": store.weights_hash()}
+
+
+def _counted(count: int, size: int) -> str:
+    return f"{count} instance{'s' * (count != 1)} of size {size}"

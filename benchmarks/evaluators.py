@@ -54,7 +54,9 @@ class Row:
         return [self.ours, self.plain, ratio, self.solver, self.plain_solver, apart, self.compiling]
 
     def line(self) -> str:
-        texts = ["" if cell is None else f"{cell:.3g}" for cell in self.cells()]
+        texts = [
+            "" if cell is None else f"{cell:.0f}" if cell >= 100 else f"{cell:.3g}" for cell in self.cells()
+        ]
         return padded(self.task, texts)
 
 
