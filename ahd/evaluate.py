@@ -115,6 +115,8 @@ def _check_seeds(problem: Problem, seeds: int) -> None:
 def _read(file: Path) -> str:
     """The file's text without a byte order mark; what is no UTF-8 becomes surrogates, which are rejected."""
     try:
+        if file.exists() and not file.is_file():
+            raise ConfigError(f"{file}: no regular file; give a Python file with the heuristic")
         return file.read_bytes().decode("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise ConfigError(f"{file}: {error.strerror}; give a Python file with the heuristic") from error

@@ -111,6 +111,12 @@ def print_instances(problem: Problem, results: Sequence[InstanceResult]) -> None
         if len(gaps) > 1:
             mean = f"mean gap {100 * sum(gaps) / len(gaps):.2f}% over {len(gaps)} instances"
             console.print(f"{escape(file)}: {mean}", highlight=False)
+    beaten = dict.fromkeys(
+        escape(result.given.instance.name) for result in results if result.gap is not None and result.gap < 0
+    )
+    if beaten:
+        doubt = "better than the best known value, which may be of another instance"
+        console.print(f"[yellow]{', '.join(beaten)}: {doubt}: check the file[/]", highlight=False)
     sources = dict.fromkeys(result.best.source for result in results if result.best)
     if sources:
         console.print(f"best known: {escape('; '.join(sources))}", highlight=False)

@@ -1,6 +1,7 @@
 """Instances from files in public formats, as a split of their problem: for ``--instances``."""
 
 import glob
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -54,7 +55,7 @@ def read_instances(problem: Problem, given: Sequence[str]) -> list[FileInstance]
 
 
 def _files(name: str) -> list[Path]:
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     if path.is_dir():
         files = [
             file

@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import os
 import signal
 import sys
 import time
@@ -16,6 +17,7 @@ from ahd.config import ConfigError
 from ahd.display.text import signed_percent
 from ahd.gap import relative_gap
 from ahd.ticker import Ticker
+from evaluators.confine import die_with_parent
 from evaluators.references.solved import CLOSE, NoSolution, Solved, SolverMissing
 from problems import references
 from problems.problem import Problem
@@ -72,6 +74,8 @@ def run_refs(
         raise ConfigError(f"--seconds {seconds:g}: needs a number above 0 and at most 86400")
     if not 1 <= workers <= MAX_WORKERS:
         raise ConfigError(f"--workers {workers}: needs a number from 1 to {MAX_WORKERS}")
+    if write is not None:
+        _check_table(write)
     instances = problem.instances(split, size)
     file = references.cache_file(name, split, size)
     try:
@@ -87,12 +91,17 @@ def run_refs(
     lines = list(references.read_lines(file, references.digest(instances)))
     record = references.summarise(lines, len(instances), problem.decimals)
     if record is None:
-        raise ConfigError(f"{file} lost lines while it was written: run the same command again")
+        raise ConfigError(f"{file} lost lines while it was written: run the same command again, or --force")
     shipped = references.shipped().get((name, split, size))
     faults = contradictions(lines, record, shipped)
     answers = _answers(solvers, lines, len(instances), problem)
     if write is not None and not faults:
-        references.write_shipped(name, split, size, record, write)
+        try:
+            references.write_shipped(name, split, size, record, write)
+        except OSError as error:
+            raise ConfigError(
+                f"--write {write}: {error.strerror}; give a file that can be written"
+            ) from error
     if as_json:
         facts = {
             "problem": name,
@@ -111,6 +120,16 @@ def run_refs(
     for fault in faults:
         print(f"ahd: {fault}", file=sys.stderr)
     return int(bool(faults))
+
+
+def _check_table(file: Path) -> None:
+    """Refuse, before anything is solved, what ``write_shipped`` would."""
+    try:
+        references.read_table(file)
+    except references.BadTable as error:
+        raise ConfigError(f"--write {error}") from None
+    except OSError as error:
+        raise ConfigError(f"--write {file}: {error.strerror}; give a file that can be written") from error
 
 
 def _solvers(name: str, check: bool) -> Sequence[Solver]:
@@ -152,7 +171,7 @@ def compute(
     if not missing:
         return
     # spawned, not forked: solvers have threads of their own
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _ignore_interrupts)
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (os.getpid(),))
     before = set(multiprocessing.active_children())
     finished = 0
     with Ticker(what or name, len(missing)) as ticker:
@@ -196,8 +215,12 @@ def compute(
                 child.terminate()
 
 
-def _ignore_interrupts() -> None:
+def _begin(parent: int) -> None:
+    """In a process that solves: it leaves interrupts to ``parent``, and goes with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    die_with_parent()
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _solve(name: str, number: int, instance: np.ndarray, seconds: float) -> tuple[Solved, float]:

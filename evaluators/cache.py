@@ -7,6 +7,6 @@ from pathlib import Path
 def cache_folder() -> Path:
     """``$AHD_CACHE``, else ``$XDG_CACHE_HOME/ahd``, else ``~/.cache/ahd``."""
     if chosen := os.environ.get("AHD_CACHE"):
-        return Path(chosen).expanduser()
+        return Path(os.path.expanduser(chosen))
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "ahd"

@@ -49,6 +49,8 @@ import numpy as np
 def heuristics(distance_matrix, coordinates, demands, capacity):
     """Prior of each step from node i to node j: the larger, the likelier ants take the step."""
     near = 1 / distance_matrix
+    rank = distance_matrix.argsort(axis=1).argsort(axis=1) + 1
+    close = 1 / np.minimum(rank, rank.T)
     home = np.where(demands > 0, distance_matrix[0], 0)
     save = home[:, None] + home - distance_matrix
     load = demands / capacity
@@ -62,9 +64,9 @@ def heuristics(distance_matrix, coordinates, demands, capacity):
     return prior
 """,
     hint="""\
-Ant colony for vehicle routes: give each step from node i to node j a prior from near (1 / distance), save \
-(saved against trips by the depot), home (distance of j to the depot), load (demand of j). High is likely.""",
-    lead="near",
+Ant colony for vehicle routes: each step from node to node needs a prior from near (1 / distance), close (1 \
+for the nearest, 1/2 for the next), save (against trips by the depot), home and load (of it). High is likely.""",
+    lead="near ** 2",
 )
 
 

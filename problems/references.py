@@ -6,10 +6,13 @@ the user's cache folder, a line of JSON per instance, and used where nothing is 
 
 import hashlib
 import json
+import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -88,11 +91,44 @@ def shipped() -> dict[tuple[str, str, int], Record]:
 
 
 def write_shipped(name: str, split: str, size: int, record: Record, file: Path = SHIPPED) -> None:
-    """Put a record into the file of shipped ones, in order."""
-    table = json.loads(file.read_text()) if file.exists() else {}
+    """Put a record into the file of shipped ones, in order.
+
+    Raises:
+        BadTable: the file holds something else.
+        OSError: it cannot be written.
+    """
+    table = read_table(file)
     table.setdefault(name, {}).setdefault(split, {})[str(size)] = asdict(record)
-    file.write_text(_rendered(table))
+    new = file.with_name(f".{file.name}.new")
+    new.write_text(_rendered(table))
+    os.replace(new, file)
     shipped.cache_clear()
+
+
+class BadTable(ValueError):
+    """A file is no table of references. The message is one line."""
+
+
+def read_table(file: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """The table in ``file``, empty where there is none.
+
+    Raises:
+        BadTable: it holds something else.
+        OSError: it cannot be read.
+    """
+    if not file.exists():
+        return {}
+    try:
+        table = json.loads(file.read_text())
+        for splits in table.values():
+            for split, sizes in splits.items():
+                if split not in SPLITS:
+                    raise ValueError
+                for size, record in sizes.items():
+                    int(size), Record(**record)
+    except (ValueError, TypeError, AttributeError):
+        raise BadTable(f"{file}: holds no table of references; give another file, or a new one") from None
+    return cast(dict[str, dict[str, dict[str, Any]]], table)
 
 
 def _rendered(table: dict[str, dict[str, dict[str, object]]]) -> str:
@@ -114,7 +150,8 @@ def cache_file(name: str, split: str, size: int) -> Path:
 
 
 def read_lines(file: Path, digest: str) -> Iterator[Line]:
-    """The lines of a cache file for the instances of that digest; a torn or foreign line is passed over."""
+    """The lines of a cache file for the instances of that digest; a torn, foreign or damaged line is passed
+    over."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -124,8 +161,18 @@ def read_lines(file: Path, digest: str) -> Iterator[Line]:
             line = Line(**json.loads(each))
         except (ValueError, TypeError):
             continue
-        if line.digest == digest:
+        if line.digest == digest and _is_whole(line):
             yield line
+
+
+def _is_whole(line: Line) -> bool:
+    """Whether every field is of its type, and numbers are finite."""
+    numbers = [line.value, line.seconds, line.took, *([] if line.bound is None else [line.bound])]
+    return (
+        type(line.index) is int
+        and all(type(each) in (int, float) and math.isfinite(each) for each in numbers)
+        and all(isinstance(each, str) for each in (line.solver, line.version, line.date))
+    )
 
 
 def append_line(file: Path, line: Line) -> None:
@@ -152,9 +199,9 @@ def best_lines(lines: Sequence[Line]) -> dict[int, Line]:
 def summarise(lines: Sequence[Line], count: int, decimals: int = 5) -> Record | None:
     """The record of the best lines, None while an instance has none."""
     best = best_lines(lines)
-    if set(best) != set(range(count)):
+    if not set(range(count)) <= set(best):
         return None
-    kept = list(best.values())
+    kept = [best[index] for index in range(count)]
     bounds = [line.bound for line in kept if line.bound is not None]
     names = sorted({(line.solver, line.version) for line in kept})
     return Record(

@@ -82,12 +82,14 @@ def insert_farthest(distance_matrix, start):
     """The node after each node on a tour that takes in the node farthest from it, where it costs least."""
     tour = np.array([start])
     apart = distance_matrix[start].copy()
+    apart[start] = -1.0
     for _ in range(len(distance_matrix) - 1):
         node = int(apart.argmax())
         after = np.roll(tour, -1)
         detours = distance_matrix[tour, node] + distance_matrix[node, after] - distance_matrix[tour, after]
         tour = np.insert(tour, detours.argmin() + 1, node)
         apart = np.minimum(apart, distance_matrix[node])
+        apart[node] = -1.0
     found = np.empty(len(tour), dtype=int)
     found[tour] = np.roll(tour, -1)
     return found

@@ -14,6 +14,8 @@ from problems.problem import Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
 from problems.references import known
 
+CLOSEST = 1e-6
+"""Distance of nodes at one place, as files have them."""
 SIZES = {"train": (50,), "val": (50, 20, 100), "test": (50, 100)}
 
 DESCRIPTION = """\
@@ -43,7 +45,7 @@ def heuristics(distance_matrix):
     """Prior of each step from node i to node j: the larger, the likelier ants take the step."""
     near = 1 / distance_matrix
     rank = distance_matrix.argsort(axis=1).argsort(axis=1) + 1
-    rank = np.minimum(rank, rank.T)
+    close = 1 / np.minimum(rank, rank.T)
     mean = distance_matrix.mean(axis=1)
     mean = (mean[:, None] + mean) / 2
     prior =''',
@@ -57,8 +59,8 @@ def heuristics(distance_matrix):
 """,
     hint="""\
 Ant colony for tours: give each step from node to node a prior from the (n, n) arrays near (1 / distance), \
-rank (1 for the nearest node, 2 for the next) and mean (distance of both nodes to all). Large is likely.""",
-    lead="near",
+close (1 for the nearest node, 1/2 for the next) and mean (distance of both to all). Large is likely.""",
+    lead="near ** 2",
 )
 
 
@@ -68,7 +70,7 @@ HEURISTICS = completed(
         "inverse distance": "near",
         "inverse distance squared": "near ** 2",
         "inverse distance to the fifth": "near ** 5",
-        "ten nearest": "near ** 2 * (rank <= 10)",
+        "ten nearest": "near ** 2 * (close >= 1 / 10)",
     },
 )
 
@@ -95,11 +97,12 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 
 
 def shown(instance: np.ndarray) -> np.ndarray:
-    """Distances (n, n) as candidates see them: 1 on the diagonal, so that they can be divided by.
+    """Distances (n, n) as candidates see them: 1 on the diagonal and at least ``CLOSEST`` elsewhere, so that
+    they can be divided by.
 
     Of coordinates (n, 2), or, as from files, of a matrix (n, n), divided by its largest entry.
     """
-    matrix = tsp.shown(instance).copy()
+    matrix = np.maximum(tsp.shown(instance), CLOSEST)
     np.fill_diagonal(matrix, 1.0)
     return matrix
 

@@ -71,6 +71,29 @@ def test_a_stopped_computation_goes_on(tmp_path: Path) -> None:
     assert json.loads(done.stdout)["value"] == pytest.approx(5.70445, rel=1e-3)
 
 
+@pytest.mark.slow
+def test_solvers_go_with_the_command(tmp_path: Path) -> None:
+    """However it ends, here by kill -9, the processes that solve for it end too."""
+    command = [sys.executable, "-m", "ahd", "refs", "tsp", "--seconds", "60"]
+    process = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"AHD_CACHE": str(tmp_path)})
+
+    def children() -> list[int]:
+        found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(process.pid)], capture_output=True)
+        rows = found.stdout.decode().splitlines()
+        return [int(row.split()[0]) for row in rows if "spawn_main" in row]
+
+    deadline = time.monotonic() + 60
+    while not children() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    (solver,) = children()
+    time.sleep(5)
+    process.kill()
+    process.wait()
+    while Path(f"/proc/{solver}").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not Path(f"/proc/{solver}").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

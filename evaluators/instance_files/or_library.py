@@ -1,5 +1,6 @@
 """OR-Library files (Beasley, JORS 41, 1990): bin packing, and knapsacks of one or several dimensions."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +60,11 @@ def read_bins(path: Path) -> list[Bins]:
         best = words.integer("the number of bins of the best solution", 1, count)
         sizes = words.numbers(count, f"size for {name}, above 0 and at most {capacity:g}", TINY, capacity)
         scale = _scale(np.array([capacity, *sizes]))
+        least = math.ceil(sum(sizes) / capacity - 1e-9)
+        if best < least:
+            raise broken(
+                path, 0, f"{name}: {best} bins are stated, but the items need {least}; mend the count"
+            )
         if not scale:
             raise broken(path, 0, f"{name}: sizes have more than {MAX_DECIMALS} decimals; round them")
         found.append(Bins(name, np.array(sizes), capacity, best, scale))

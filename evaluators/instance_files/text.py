@@ -36,6 +36,8 @@ def lines(path: Path) -> list[Line]:
         BrokenInstanceFile: no readable file, too large, empty, or binary.
     """
     try:
+        if path.exists() and not path.is_file():  # a pipe or a device may never end
+            raise broken(path, 0, "is no regular file; give the path of an instance file")
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:

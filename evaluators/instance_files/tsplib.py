@@ -105,6 +105,10 @@ def read_layout(path: Path) -> Layout:
             rows[open_section] = (line.number, [], [])
         elif keyword and keyword[2]:
             open_section = ""
+            if name in specified and name != "COMMENT":
+                raise broken(
+                    path, line.number, f"{name} was specified in line {specified[name][0]}; keep one"
+                )
             specified[name] = (line.number, keyword[3].strip())
         elif open_section:
             _, found, at = rows[open_section]

@@ -1,5 +1,6 @@
 """Instance files: what is read, how distances are rounded; every fault is one line with its place."""
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -163,6 +164,10 @@ MATRIX = explicit("FULL_MATRIX", [[0, 1, 2], [1, 0, 3], [2, 3, 0]], 3)
         (GOOD.replace("2 3 0", "2.5 3 0"), r"line 8: there is no node 2.5"),
         (GOOD.replace("TYPE : TSP", "TYPE : ATSP"), r"line 2: TYPE is ATSP"),
         (GOOD.replace("TYPE : TSP\n", ""), "specifies no TYPE"),
+        (
+            GOOD.replace("DIMENSION: 4", "DIMENSION: 4\nDIMENSION: 3"),
+            r"line 5: DIMENSION was specified in line 4",
+        ),
         (GOOD.replace("EUC_2D", "XRAY1"), r"line 5: EDGE_WEIGHT_TYPE XRAY1: use one of EUC_2D"),
         (GOOD.replace("NODE_COORD_SECTION", "FIXED_EDGES_SECTION"), "line 6: FIXED_EDGES_SECTION is not"),
         (GOOD.replace("EOF", "NODE_COORD_SECTION"), "line 11: NODE_COORD_SECTION stands here for the second"),
@@ -285,6 +290,7 @@ def test_or_library_bins(tmp_path: Path) -> None:
         (BINS.removesuffix(" 36.6\n"), "line 11: the file ends after 2 of 3 numbers"),
         (BINS.replace("2\n u4", "3\n u4"), "line 12: the file ends where the name"),
         (BINS + "7\n", "line 13: '7' follows where the file has to end"),
+        (BINS.replace("150 4 2", "150 4 1"), "u4: 1 bins are stated, but the items need 2"),
         (BINS.replace("26.8", "26.81234567"), "t3: sizes have more than 6 decimals"),
     ],
 )
@@ -395,3 +401,11 @@ def test_cvrplib_files() -> None:
         "X-n153-k22": 21220,
     }
     assert all((each.distances == each.distances.round()).all() for each in found.values())
+
+
+@pytest.mark.parametrize("reader", [read_tsp, read_vrp, read_bins, read_knapsacks])
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, reader: Callable[[Path], Any]) -> None:
+    """A pipe that nobody writes to would be waited for without end."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BrokenInstanceFile, match="no regular file"):
+        reader(tmp_path / "pipe")

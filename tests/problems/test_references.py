@@ -1,6 +1,8 @@
 """Reference values: what ships, what is computed here, and where each comes from."""
 
+import dataclasses
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +119,17 @@ def test_torn_lines_are_passed_over() -> None:
     references.append_line(file, line(0, 1.0))
     with file.open("ab") as out:
         out.write(b'{"index": 1, "val\n\xff\xfe\n[]\n{"index": 2}\n')
+        good = dataclasses.asdict(line(1, 1.0))
+        wrong = {
+            "index": [0],
+            "value": None,
+            "bound": "1",
+            "seconds": math.nan,
+            "took": math.inf,
+            "solver": 3,
+        }
+        for field, value in wrong.items():
+            out.write(json.dumps(good | {field: value}).encode() + b"\n")
     references.append_line(file, line(3, 1.0))
     assert [each.index for each in references.read_lines(file, "k")] == [0, 3]
 
@@ -128,3 +141,23 @@ def test_sources_say_how() -> None:
     searched = Record(1.0, "S", "9", 2.0, 3, 1, None, "2026-01-01", "k")
     assert searched.reference.source == "best found, S 9, 2 s an instance"
     assert Solved(1.0, 1.0).proven
+
+
+def test_indices_beyond_the_instances_do_not_count() -> None:
+    """A line of an instance that is not there changes nothing."""
+    lines = [line(0, 1.0), line(1, 3.0), line(99, 0.0)]
+    record = references.summarise(lines, 2)
+    assert record is not None
+    assert record.value == 2.0
+
+
+@pytest.mark.parametrize("text", ["not json", "[]", '{"tsp": {"dev": {}}}', '{"tsp": {"test": {"50": {}}}}'])
+def test_only_tables_of_references_are_added_to(tmp_path: Path, text: str) -> None:
+    """Any other file is refused and stays as it was."""
+    file = tmp_path / "table.json"
+    file.write_text(text)
+    record = references.summarise([line(0, 1.0)], 1)
+    assert record is not None
+    with pytest.raises(references.BadTable, match="holds no table"):
+        references.write_shipped("tsp", "test", 50, record, file)
+    assert file.read_text() == text
