@@ -1,6 +1,7 @@
 """``ahd test``: the best heuristics of a run on instances it has not seen, beside the known ones."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,12 +124,13 @@ def score(
         ConfigError: the problem or the sandbox does not work.
     """
     used = fresh_seeds(seeds) if problem.seeded else (0,)
+    work = [math.prod(problem.instances(block.split, block.size).shape[:2]) for block in where]
     try:
         with (
             Sandbox(problem, workers=workers, memory_mb=memory_mb) as sandbox,
-            Ticker(f"testing on {problem.name}", len(chosen) * len(where)) as ticker,
+            Ticker(f"testing on {problem.name}", len(chosen) * len(where), len(chosen) * sum(work)) as ticker,
         ):
-            for block in where:
+            for block, each in zip(where, work, strict=True):
                 pending = [
                     submit(sandbox, entry.source, block.split, block.size, timeout or block.limit, used)
                     for entry in chosen
@@ -138,7 +140,7 @@ def score(
                     result = waiting.result()
                     reference = block.reference.value if block.reference else None
                     rows.append(Row(entry, result, relative_gap(result.outcome.objective, reference)))
-                    ticker.step(f"{block.title}, {entry.name}")
+                    ticker.step(f"{block.title}, {entry.name}", each)
                 yield block, rows
     except SandboxError as error:
         raise ConfigError(f"{error}; `ahd doctor` says more") from error
@@ -277,7 +279,8 @@ def print_files(problem: Problem, done: Sequence[tuple[Block, list[Row]]]) -> No
     from rich.text import Text
 
     chosen = [row.entry for row in done[0][1]]
-    title = f"{problem.name}: {len(done)} instances from files, gap to the best known, else objective"
+    plural = "s" * (len(done) != 1)
+    title = f"{problem.name}: {len(done)} instance{plural} from files; % is the gap to the best known"
     table = Table(title=Text(title), title_justify="left", box=SIMPLE)
     table.add_column("instance", overflow="fold")
     table.add_column("best known", justify="right", no_wrap=True)

@@ -12,6 +12,27 @@ from problems.solvers import SOLVERS
 SPLITS = ("train", "val", "test")
 
 
+def print_problem(name: str, as_json: bool, problem_path: str | None) -> None:
+    """Print what there is to know for writing a heuristic: the listing, the function, the simplest heuristic.
+
+    Raises:
+        UnknownProblem, BrokenProblemFile: see ``problems.registry.load``.
+    """
+    problem = load(name, problem_path)
+    record = _record(problem)
+    simplest, source = problem.simplest
+    if as_json:
+        more = {
+            "description": problem.description,
+            "template": problem.template,
+            "sources": problem.heuristics,
+        }
+        print(json.dumps({**record, **more}))
+        return
+    parts = [_told(problem, record), problem.description.strip(), "The function:", problem.template.strip()]
+    print("\n\n".join([*parts, f"The simplest known heuristic, {simplest}:", source.strip()]))
+
+
 def print_problems(as_json: bool, problem_path: str | None) -> None:
     """Print a few lines (or one JSON line) per problem."""
     problems = [load(name) for name in names()]

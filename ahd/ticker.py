@@ -14,23 +14,28 @@ BETWEEN = {True: 0.2, False: 15.0}
 
 
 class Ticker:
-    """Counts ``total`` steps of the work called ``what``; a context manager that clears its line."""
+    """Counts ``total`` steps of the work called ``what``; a context manager that clears its line.
 
-    def __init__(self, what: str, total: int) -> None:
+    ``work`` is what all steps together take, in any unit, where they differ; each step tells its part.
+    """
+
+    def __init__(self, what: str, total: int, work: float | None = None) -> None:
         self.what, self.total, self.done = what, total, 0
+        self._work, self._worked = total if work is None else work, 0.0
         self._live = sys.stderr.isatty()
         self._began = time.monotonic()
         self._next = self._began + QUIET
         self._shown = False
 
-    def step(self, note: str = "") -> None:
-        """One more step is done; ``note`` says something about it."""
+    def step(self, note: str = "", work: float = 1.0) -> None:
+        """One more step is done; ``note`` says something about it, ``work`` how much it was."""
         self.done += 1
+        self._worked += work
         now = time.monotonic()
         if now < self._next or self.done >= self.total:
             return
         self._next = now + BETWEEN[self._live]
-        left = (now - self._began) / self.done * (self.total - self.done)
+        left = (now - self._began) / self._worked * (self._work - self._worked)
         text = clean(f"{self.what}: {self.done} of {self.total}, about {duration(left)} left", 200)
         text += f"; {clean(note, 100)}" if note else ""
         self._shown = True

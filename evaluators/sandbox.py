@@ -259,13 +259,21 @@ class _Slot:
             except _WorkerDied as error:
                 failure = SandboxError(f"the sandbox worker does not start: {error}")
             else:
-                if b"ready" in answer:
+                if b"ready" in answer.partition(b"\n")[0]:
+                    self._warm(answer)
                     return None
                 reason = json.loads(answer)["failed"]
                 name = self._sandbox.problem.name
                 failure = SandboxError(f"the sandbox worker cannot load {name}: {reason}")
             self._drop_worker()
         return failure
+
+    def _warm(self, answer: bytes) -> None:
+        """Judge what the worker has decided to warm up: what the objective loads or compiles is there, then,
+        before the first candidate is timed. What goes wrong will be told by those that count."""
+        problem = self._sandbox.problem
+        with contextlib.suppress(Exception):
+            judge(problem, problem.instances("train", problem.sizes["train"][0])[:1], answer)
 
     def _evaluate(self, job: _Job) -> Outcome:
         """The outcome of a job: of its parts, the mean objective, or the first failure.

@@ -73,8 +73,9 @@ def serve(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
     A job is ``(source, split, size, first, count, limit, compiled)``: the candidate gets ``count``
     instances from number ``first`` on, and runs compiled or interpreted.
 
-    First sends ``{"ready": true}`` or ``{"failed": reason}``; then for each job ``{"pid": child}``
-    (0 when there is none) and an ``Ending`` followed by a newline and the frame.
+    First sends ``{"failed": reason}``, or that it is ready and what the simplest heuristic decides on the
+    first training instance, as the ending and frame of a job; then for each job ``{"pid": child}`` (0
+    when there is none) and an ``Ending`` followed by a newline and the frame.
 
     When the main process dies, so does the worker, even a stopped one. Without a candidate it is
     killed; while it has one it is woken (``SIGCONT``), finds its connection closed, and kills all its
@@ -104,13 +105,15 @@ def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
     try:
         task = task or load_task_file(origin)
         instances = {("train", task.sizes["train"][0]): task.instances("train", task.sizes["train"][0])}
-        _warm(task, next(iter(instances.values())))
+        decisions = _warm(task, next(iter(instances.values())))
+        ready = json.dumps({"ready": True, **asdict(Ending("frame"))}).encode()
+        first = ready + b"\n" + frames.encode_decisions(decisions)
     except _MainIsGone:
         raise
     except BaseException as error:
         connection.send_bytes(json.dumps({"failed": frames.one_line(error)}).encode())
         return
-    connection.send_bytes(b'{"ready": true}')
+    connection.send_bytes(first)
     compiles = False
     while True:
         source, split, size, first, count, limit, compiled = connection.recv()
@@ -133,17 +136,22 @@ def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
         connection.send_bytes(json.dumps(asdict(ending)).encode() + b"\n" + frame)
 
 
-def _warm(task: Task, instances: np.ndarray) -> None:
-    """Load what candidates will use, so that forks have it: modules and compiled loops."""
+def _warm(task: Task, instances: np.ndarray) -> np.ndarray:
+    """Load what candidates will use, so that forks have it: modules and compiled loops.
+
+    Returns:
+        What the simplest heuristic decides on the first instance.
+    """
     for name in PRELOADED:
         importlib.import_module(name)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     source = next(iter(task.heuristics.values()))
-    task.run(candidate.load(source, task.function, task.arguments), instances[:1])
+    decisions = np.asarray(task.run(candidate.load(source, task.function, task.arguments), instances[:1]))
     sys.modules.pop("candidate", None)
     gc.collect()
     gc.freeze()
+    return decisions
 
 
 def _warm_compiler(task: Task) -> None:

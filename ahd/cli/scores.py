@@ -112,14 +112,22 @@ def refs(
 
 
 @app.command()
-def problems(as_json: Json = False, problem_path: ProblemPath = "") -> None:
-    """List the problems, their instances, references and known heuristics.
+def problems(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One problem, with its function.")] = "",
+    as_json: Json = False,
+    problem_path: ProblemPath = "",
+) -> None:
+    """List the problems, or show the function of one.
 
     \b
     Examples:
       ahd problems
+      ahd problems job-shop
       ahd problems --problem-path mine.py --json
     """
-    from ahd.problem_list import print_problems
+    from ahd.problem_list import print_problem, print_problems
 
-    print_problems(as_json, problem_path or None)
+    if name:
+        print_problem(name, as_json, problem_path or None)
+    else:
+        print_problems(as_json, problem_path or None)

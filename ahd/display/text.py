@@ -54,6 +54,9 @@ def duration(seconds: float) -> str:
 
 
 def percent(share: float, decimals: int = 1) -> str:
+    """``share`` in percent; one too small for the decimals with one digit that is not 0."""
+    if 0 < share < 0.5 * 10 ** -(decimals + 2):
+        return f"{100 * share:.1g}%"
     return f"{100 * share:.{decimals}f}%"
 
 
