@@ -15,6 +15,7 @@ from ahd import refs
 from ahd.config import ConfigError
 from problems import references
 from problems.references import Line, Record
+from tests.evaluators.aftermath import eventually, processes
 
 ROOT = Path(__file__).parent.parent
 
@@ -78,20 +79,17 @@ def test_solvers_go_with_the_command(tmp_path: Path) -> None:
     process = subprocess.Popen(command, cwd=ROOT, env=os.environ | {"AHD_CACHE": str(tmp_path)})
 
     def children() -> list[int]:
-        found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(process.pid)], capture_output=True)
-        rows = found.stdout.decode().splitlines()
-        return [int(row.split()[0]) for row in rows if "spawn_main" in row]
+        return [pid for pid, parent in processes().items() if parent == process.pid]
 
     deadline = time.monotonic() + 60
     while not children() and time.monotonic() < deadline:
         time.sleep(0.05)
-    (solver,) = children()
     time.sleep(5)
+    solvers = children()
     process.kill()
     process.wait()
-    while Path(f"/proc/{solver}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{solver}").exists()
+    assert solvers
+    assert eventually(lambda: not set(solvers) & set(processes()), 20.0)
 
 
 @pytest.mark.parametrize(
