@@ -52,7 +52,7 @@ def heuristics(distance_matrix, coordinates, demands, capacity):
     rank = distance_matrix.argsort(axis=1).argsort(axis=1) + 1
     close = 1 / np.minimum(rank, rank.T)
     home = np.where(demands > 0, distance_matrix[0], 0)
-    save = home[:, None] + home - distance_matrix
+    save = home[:, None] + home - distance_matrix + 0.05
     load = demands / capacity
     prior =''',
     suffix="""
@@ -76,7 +76,7 @@ HEURISTICS = completed(
         "inverse distance": "near",
         "inverse distance squared": "near ** 2",
         # Clarke and Wright, Operations Research 12 (1964)
-        "savings": "near ** 2 * (save + 0.05) ** 2",
+        "savings": "near ** 2 * save ** 2",
     },
 )
 
