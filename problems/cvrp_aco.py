@@ -81,7 +81,8 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
+def _draw(tested: tuple[int, ...] = SIZES["test"]) -> Drawn:
+    """All splits in one stream. The public file of 20 test nodes is of a stream that tests 20, 50 and 100."""
     generator = np.random.RandomState(1234)
 
     def instance(size: int) -> np.ndarray:
@@ -90,7 +91,7 @@ def _draw() -> Drawn:
         return np.vstack([[0.5, 0.5, 0.0], np.column_stack([customers, demands])])
 
     drawn = {}
-    for split, count, sizes in (("train", 10, (50,)), ("val", 64, (20, 50, 100)), ("test", 64, (50, 100))):
+    for split, count, sizes in (("train", 10, (50,)), ("val", 64, (20, 50, 100)), ("test", 64, tested)):
         for size in sizes:
             drawn[split, size] = np.stack([instance(size) for _ in range(count)])
     return drawn
