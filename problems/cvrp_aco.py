@@ -66,7 +66,7 @@ def heuristics(distance_matrix, coordinates, demands, capacity):
     hint="""\
 Ant colony for vehicle routes: each step from node to node needs a prior from near (1 / distance), close (1 \
 for the nearest, 1/2 for the next), save (against trips by the depot), home, load (of it). High is likely.""",
-    lead="near ** 2",
+    lead="near ** 2 * save",
 )
 
 
