@@ -51,6 +51,7 @@ def chunked(judged: Judged) -> Iterator[Sandbox]:
         time_limit=20.0,
     )
     with Sandbox(problem, memory_mb=512) as made:
+        made.submit(FIRST).result()  # what a worker judges to warm up is done by then
         yield made
 
 

@@ -349,10 +349,12 @@ def test_files_that_cannot_be_opened(tmp_path: Path, reader: Callable[[Path], An
             reader(path)
 
 
-def test_files_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more of a file is read than may be used."""
+def test_files_beyond_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more of a file is read than may be used; a device, which may not end, not at all."""
     monkeypatch.setattr("evaluators.instance_files.text.MAX_BYTES", 1 << 20)
     with pytest.raises(BrokenInstanceFile, match="has more than 1 MiB"):
+        read_tsp(write(tmp_path, " " * ((1 << 20) + 1)))
+    with pytest.raises(BrokenInstanceFile, match="no regular file"):
         read_tsp(Path("/dev/zero"))
 
 

@@ -23,8 +23,11 @@ def objective(problem: Problem, code: str) -> float:
 
 
 def render_examples() -> str:
-    """Every operator in both styles, the last known heuristics as parents."""
-    known = [Parent(objective(problem, code), code) for code in list(problem.heuristics.values())[-2:]]
+    """Every operator in both styles, known heuristics that complete the skeleton as parents."""
+    known = [
+        Parent(objective(problem, problem.heuristics[name]), problem.heuristics[name])
+        for name in ("nearest minus home", "nearest minus rest")
+    ]
     parts = []
     for name, operator in OPERATORS.items():
         parents = known[: 2 if operator.parents is None else operator.parents]
