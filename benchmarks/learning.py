@@ -19,7 +19,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from ahd.config import ConfigError, Kind, Method, Reward, RunConfig, Shaping
-from evaluators.sandbox import Sandbox
 
 
 def numbers(text: str) -> list[int]:
@@ -78,6 +77,7 @@ def run_trial(options: argparse.Namespace) -> None:
     from ahd.models.runtime import reexec_with_preload
     from benchmarks.learning_file import append, key, read
     from benchmarks.learning_trial import Remembering, Trial, run_arm
+    from evaluators.sandbox import Sandbox  # by then not benchmarks/evaluators.py
     from problems.registry import load
 
     names = {each.name for each in fields(RunConfig)} & vars(options).keys()

@@ -55,7 +55,16 @@ def test_a_stopped_computation_goes_on(tmp_path: Path) -> None:
     """Ctrl-C ends it with code 130 and says what is kept; the next call computes only the rest."""
     command = [sys.executable, "-m", "ahd", "refs", "tsp", "--seconds", "0.2"]
     environment = os.environ | {"AHD_CACHE": str(tmp_path)}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        ),  # not ignored, as in background
+    )
     file = tmp_path / "references" / "tsp-train-50.jsonl"
     deadline = time.monotonic() + 100
     while not (file.exists() and len(file.read_text().splitlines()) >= 3) and time.monotonic() < deadline:

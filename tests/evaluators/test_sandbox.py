@@ -156,7 +156,16 @@ def test_candidates_side_by_side_cannot_signal_each_other() -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give candidates users of their own")
     with Sandbox(tsp, workers=2) as sandbox:
-        victim = sandbox.submit(SLEEP, time_limit=1.5)
+
+        def side_by_side() -> bool:
+            """Whether both workers are there: two candidates take as long as one."""
+            start = time.monotonic()
+            for future in [sandbox.submit(SLEEP, time_limit=1.0) for _ in range(2)]:
+                future.result()
+            return time.monotonic() - start < 1.8
+
+        assert eventually(side_by_side, 60.0)
+        victim = sandbox.submit(SLEEP, time_limit=5.0)
         assert eventually(lambda: bool(set(sandbox.pids) & set(processes().values())), 20.0)
         (child,) = [pid for pid, parent in processes().items() if parent in sandbox.pids]
         time.sleep(0.3)
