@@ -20,6 +20,7 @@ from ahd.display.choose import capable
 from ahd.display.text import clean
 from ahd.models import embedded, names
 from ahd.models.runtime import has_cuda, is_preloaded, openmp_library
+from evaluators.cache import cache_folder
 
 Grade = Literal["ok", "warn", "fail"]
 SETUP = "run `make setup`, or see the pip commands in README.md"
@@ -159,7 +160,7 @@ def memory(meminfo: Path = Path("/proc/meminfo"), limit: Path = Path("/sys/fs/cg
 
 
 def disk() -> Finding:
-    places = {"here": Path.cwd(), "cache": _existing(embedded.cache_folder())}
+    places = {"here": Path.cwd(), "cache": _existing(cache_folder())}
     free = {name: shutil.disk_usage(path).free / GIB for name, path in places.items()}
     told = ", ".join(f"{name} {amount:.1f} GiB free" for name, amount in free.items())
     if min(free.values()) < 1:

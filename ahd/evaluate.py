@@ -7,11 +7,11 @@ from pathlib import Path
 
 from ahd.config import ConfigError
 from ahd.gap import relative_gap
-from ahd.scoring import fresh_seeds, submit
+from ahd.scoring import check_limits, fresh_seeds, submit
 from evaluators.judge import SandboxError
 from evaluators.outcome import Outcome, Status
-from evaluators.sandbox import MEMORY_MB, Sandbox
-from evaluators.task import MAX_SECONDS, BrokenProblemFile
+from evaluators.sandbox import Sandbox
+from evaluators.task import BrokenProblemFile
 from problems import registry
 from problems.check import reference_of
 from problems.problem import Problem
@@ -75,7 +75,7 @@ def evaluate_files(
     if size not in problem.sizes[split]:
         offered = ", ".join(map(str, problem.sizes[split]))
         raise ConfigError(f"--size {size}: {problem.name} has {split} instances of size {offered}")
-    _check_limits(timeout, memory_mb)
+    check_limits(timeout, memory_mb)
     _check_seeds(problem, seeds)
     named = {**(problem.heuristics if known else {}), **{str(file): _read(Path(file)) for file in files}}
     used = fresh_seeds(seeds) if seeds > 1 else (0,)
@@ -93,16 +93,6 @@ def evaluate_files(
         raise ConfigError(str(error)) from error
     except SandboxError as error:
         raise ConfigError(f"{error}; `ahd doctor` says more") from error
-
-
-def _check_limits(timeout: float | None, memory_mb: int) -> None:
-    if timeout is not None and not 0 <= timeout <= MAX_SECONDS:
-        raise ConfigError(
-            f"--timeout {timeout:g}: needs seconds from 0 (the problem's own) to {MAX_SECONDS:g}"
-        )
-    least, most = MEMORY_MB
-    if not least <= memory_mb <= most:
-        raise ConfigError(f"--memory-mb {memory_mb}: needs a value from {least} to {most}")
 
 
 def _check_seeds(problem: Problem, seeds: int) -> None:
@@ -194,7 +184,7 @@ def _run_on_files(
     from ahd.evaluate_instances import evaluate_instances, print_instances
     from ahd.instances import read_instances
 
-    _check_limits(timeout, memory_mb)
+    check_limits(timeout, memory_mb)
     if not (files or known):
         raise ConfigError("no heuristics: give at least one Python file, ending in .py, or --known")
     named = {**(problem.heuristics if known else {}), **{str(file): _read(Path(file)) for file in files}}

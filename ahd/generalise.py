@@ -12,17 +12,16 @@ from ahd.config import ConfigError
 from ahd.display.text import clean, signed_percent
 from ahd.gap import relative_gap
 from ahd.instances import SPLIT, read_instances, time_limit, with_instances
-from ahd.scoring import Score, fresh_seeds, submit
+from ahd.scoring import Score, check_limits, fresh_seeds, submit
 from ahd.ticker import Ticker
 from evaluators.judge import SandboxError
-from evaluators.sandbox import MEMORY_MB, Sandbox
-from evaluators.task import MAX_SECONDS, BrokenProblemFile
+from evaluators.sandbox import MAX_WORKERS, Sandbox
+from evaluators.task import BrokenProblemFile
 from problems.check import reference_of
 from problems.problem import Problem, Reference
 from problems.registry import load
 
 MAX_SEEDS = 1000
-MAX_WORKERS = 1024
 
 
 @dataclass(frozen=True)
@@ -199,10 +198,7 @@ def _check(top: int, seeds: int, workers: int, timeout: float, memory_mb: int) -
         raise ConfigError(f"--seeds {seeds}: needs a number from 1 to {MAX_SEEDS}")
     if not 1 <= workers <= MAX_WORKERS:
         raise ConfigError(f"--workers {workers}: needs a number from 1 to {MAX_WORKERS}")
-    if not 0 <= timeout <= MAX_SECONDS:
-        raise ConfigError(f"--timeout {timeout:g}: needs seconds from 0 to {MAX_SECONDS:g}")
-    if not MEMORY_MB[0] <= memory_mb <= MEMORY_MB[1]:
-        raise ConfigError(f"--memory-mb {memory_mb}: needs a value from {MEMORY_MB[0]} to {MEMORY_MB[1]}")
+    check_limits(timeout, memory_mb)
 
 
 def facts(block: Block, row: Row) -> dict[str, Any]:

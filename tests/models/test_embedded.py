@@ -9,6 +9,7 @@ import pytest
 
 from ahd.config import ConfigError
 from ahd.models import embedded
+from evaluators.cache import cache_folder
 
 
 def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -16,11 +17,11 @@ def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.delenv("AHD_CACHE", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert embedded.cache_folder() == tmp_path / ".cache" / "ahd"
+    assert cache_folder() == tmp_path / ".cache" / "ahd"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
-    assert embedded.cache_folder() == tmp_path / "x" / "ahd"
+    assert cache_folder() == tmp_path / "x" / "ahd"
     monkeypatch.setenv("AHD_CACHE", str(tmp_path / "y"))
-    assert embedded.cache_folder() == tmp_path / "y"
+    assert cache_folder() == tmp_path / "y"
 
 
 def test_missing_package_names_the_mend(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
