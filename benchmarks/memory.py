@@ -58,7 +58,8 @@ def load(options: argparse.Namespace, case: str) -> Any:
 
     class Frozen(live.LiveModel):
         def use(self, perturbation: Perturbation) -> None:
-            still = {"hash": FROZEN, "move_to": lambda directions: {}, "check": lambda: None}
+            dtype = str(self._engine.model_config.dtype).removeprefix("torch.")
+            still = {"hash": FROZEN, "dtype": dtype, "move_to": lambda directions: {}, "check": lambda: None}
             self._weights = SimpleNamespace(perturbation=perturbation, **still)
 
     import vllm
