@@ -14,6 +14,8 @@ from problems.registry import load
 def print_prompts(config: RunConfig) -> None:
     """Print the schedule and one prompt per operator, the problem's known heuristics as parents.
 
+    In skeleton style those that fill the skeleton, as all parents of a search do; all where none does.
+
     Raises:
         ConfigError: if the model cannot be found.
         UnknownProblem: if the problem cannot be loaded.
@@ -30,6 +32,8 @@ def print_prompts(config: RunConfig) -> None:
         ]
     print(f"schedule: {plan(config.method, config.budget).description}")
     print(f"style: {style.value}")
+    if style is Style.SKELETON:
+        known = [each for each in known if each.completion] or known
     for name, operator in OPERATORS.items():
         wanted = config.parents if operator.parents is None else operator.parents
         parents = sorted(known, key=lambda each: each.objective)[:wanted]

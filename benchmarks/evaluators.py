@@ -25,6 +25,8 @@ from typing import Any
 
 EVALUATION_MS = 50.0
 """The evaluation beside which the cost of isolation is told."""
+ISOLATED = ("tsp", "job-shop")
+"""One whose loop around the candidate needs no Numba, and one whose loop does: its process is larger."""
 COLUMNS = {"ours": 10, "plain": 10, "ratio": 8, "solver": 10, "plain's": 10, "ratio ": 8, "compiling": 11}
 LEAN = {
     "tsp": "import numpy as np\n"
@@ -147,16 +149,21 @@ def per_second(workers: int, count: int) -> float:
         return count / (time.perf_counter() - started)
 
 
-def isolation(count: int) -> dict[str, float]:
-    """Milliseconds that the sandbox adds to an evaluation of ``tsp``, wall and CPU, medians and mean."""
+def isolation(name: str, count: int) -> dict[str, float]:
+    """Milliseconds that the sandbox adds to an evaluation of a problem, wall and CPU, medians and mean."""
     from evaluators.candidate import load
     from evaluators.sandbox import Sandbox
-    from problems.tsp import problem
+    from problems import registry
 
+    problem = registry.load(name)
     source = problem.simplest[1]
-    train = problem.instances("train", 50)
-    tours = problem.run(load(source, problem.function, problem.arguments), train)
-    known = dataclasses.replace(problem, run=lambda heuristic, instances: tours)
+    train = problem.instances("train", problem.sizes["train"][0])
+    decisions = problem.run(load(source, problem.function, problem.arguments), train)
+
+    def run(heuristic: Callable[..., Any], instances: Any) -> Any:
+        return problem.run(heuristic, instances) if len(instances) == 1 else decisions
+
+    known = dataclasses.replace(problem, run=run)
     wall, verifying = [], []
     with Sandbox(known) as sandbox:
         for _ in range(5):
@@ -169,7 +176,7 @@ def isolation(count: int) -> dict[str, float]:
         spent = 1000 * (_processor(sandbox.pids) - before) / count
     assert outcome.ok, outcome
     for _ in range(count):
-        verifying.append(1000 * cpu(lambda: problem.objective(train, tours)))
+        verifying.append(1000 * cpu(lambda: problem.objective(train, decisions)))
     return {
         "wall_ms": median(wall),
         "cpu_ms": spent,
@@ -219,10 +226,11 @@ def main() -> None:
             print(row.line(), flush=True)
     if options.candidates:
         one, two = (per_second(workers, options.candidates * workers) for workers in (1, 2))
-        added = isolation(options.candidates)
+        added = {name: isolation(name, options.candidates) for name in ISOLATED}
         sandbox = {"per_second": [one, two], "ratio": two / one, "isolation": added}
         print(f"evaluations per second: {one:.3g} with 1 worker, {two:.3g} with 2: {two / one:.2f} times")
-        print("isolation: " + ", ".join(f"{key} {value:.3g}" for key, value in added.items()))
+        for name, cost in added.items():
+            print(f"isolation, {name}: " + ", ".join(f"{key} {value:.3g}" for key, value in cost.items()))
     write(options.json, machine, repeats=options.repeats, tasks=table, sandbox=sandbox)
 
 

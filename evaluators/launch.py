@@ -23,8 +23,7 @@ FIXED = {
     "NUMEXPR_NUM_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
-    # The whole heap in huge pages: a fork copies one entry for 512 of the small ones, and costs half.
-    "PYTHONMALLOC": "malloc",
+    # The heap in huge pages: a fork copies one entry for 512 of the small ones.
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     # Freed matrices stay with the process: to give them back and fault them in again is dearer.
     "MALLOC_TRIM_THRESHOLD_": str(256 << 20),

@@ -373,9 +373,8 @@ class _Worker:
             _WorkerDied: the worker did not survive it, stopped answering or talks nonsense.
         """
         try:
-            self._connection.send(
-                (job.source, job.split, job.size, job.first, len(job.instances), job.limit, compiled)
-            )
+            order = (job.source, job.split, job.size, job.first, len(job.instances), job.limit, compiled)
+            self._connection.send_bytes(json.dumps(order).encode())
         except OSError as error:
             raise _WorkerDied("it hung up") from error
         started = self.receive(START_LIMIT)

@@ -1,7 +1,6 @@
-"""Compiled inner loops of the step-by-step solvers. They see trusted arrays only.
+"""Step-by-step loops for candidates that are compiled as well. They see trusted arrays only.
 
-``tour`` and ``filling`` are whole loops for candidates that are compiled as well. They raise
-``ValueError`` for whatever a candidate does wrong: the interpreted loop then tells what it is.
+They raise ``ValueError`` for whatever a candidate does wrong: the interpreted loop then tells what it is.
 """
 
 from collections.abc import Callable

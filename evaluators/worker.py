@@ -32,9 +32,10 @@ PRELOADED = (
     *("abc", "bisect", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "decimal"),
     *("enum", "fractions", "functools", "heapq", "itertools", "json", "math", "numbers", "operator", "queue"),
     *("random", "re", "statistics", "string", "time", "typing"),
-    *("numba", "numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random"),
+    *("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random"),
 )
-"""Modules candidates find loaded; others they may be unable to read."""
+"""Modules candidates find loaded; others they may be unable to read. Numba joins them when one names it: a
+process that holds it is dearer to fork."""
 
 
 def wall_cap(limit: float) -> float:
@@ -70,7 +71,7 @@ class _Confines:
 def serve(task: Task | None, origin: str, memory_mb: int, slot: int, connection: Any) -> None:
     """Answer jobs from ``connection`` until it closes.
 
-    A job is ``(source, split, size, first, count, limit, compiled)``: the candidate gets ``count``
+    A job is JSON, ``[source, split, size, first, count, limit, compiled]``: the candidate gets ``count``
     instances from number ``first`` on, and runs compiled or interpreted.
 
     First sends ``{"failed": reason}``, or that it is ready and what the simplest heuristic decides on the
@@ -116,7 +117,7 @@ def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
     connection.send_bytes(first)
     compiles = False
     while True:
-        source, split, size, first, count, limit, compiled = connection.recv()
+        source, split, size, first, count, limit, compiled = json.loads(connection.recv_bytes())
         try:
             if (split, size) not in instances:
                 instances[split, size] = task.instances(split, size)
@@ -131,6 +132,9 @@ def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
             if compiled and not compiles:
                 _warm_compiler(task)
                 compiles = True
+            if "numba" in source and "numba" not in sys.modules:
+                importlib.import_module("numba")
+                gc.freeze()
             confines = _Confines(memory_mb << 20, limit + COMPILE_SECONDS * compiled, slot)
             ending, frame = _evaluate(task, source, given, confines, compiled, connection)
         connection.send_bytes(json.dumps(asdict(ending)).encode() + b"\n" + frame)

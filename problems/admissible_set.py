@@ -142,7 +142,8 @@ def objective(instances: np.ndarray, decisions: np.ndarray) -> float:
         InvalidSolution: there is not one number for each vector.
         NonFinite: one is not finite.
     """
-    from evaluators.admissible_set import children, size
+    from evaluators.admissible_greedy import size
+    from evaluators.admissible_set import children
 
     [(n, w)] = instances.tolist()
     count = len(children(n, w))

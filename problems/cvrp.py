@@ -144,8 +144,6 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
     A row holds the nodes visited after the start at the depot, which is 0: 0 ends a route, and zeros fill
     the row. The heuristic is called for every step but returns to the depot for lack of capacity.
     """
-    from evaluators.routing import servable
-
     count, n, _ = instances.shape
     visits = np.zeros((count, 2 * (n - 1)), dtype=np.int64)
     for row, instance in zip(visits, instances, strict=True):
@@ -153,15 +151,16 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
         if instance.shape[1] != 3 and lengths.max() > 0:  # of a file, in units that candidates do not know
             lengths /= lengths.max()
         matrix, demands = immutable(lengths), immutable(needs)
-        visited = np.zeros(n, dtype=np.bool_)
+        waiting = np.ones(n, dtype=np.bool_)
+        waiting[0] = False
         current, left, step, served = 0, capacity, 0, 0
         while served < n - 1:
-            nodes = servable(visited, needs, left)
+            nodes = immutable(np.flatnonzero(waiting & (needs <= left)))
             if len(nodes) == 0:
                 current, left = 0, capacity
                 step += 1
                 continue
-            chosen = as_integer(heuristic(current, 0, immutable(nodes), left, demands, matrix))
+            chosen = as_integer(heuristic(current, 0, nodes, left, demands, matrix))
             if not 0 <= chosen < n:
                 raise InvalidSolution(f"step {step + 1}: there is no node {chosen}")
             if chosen == 0:
@@ -169,12 +168,12 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
                     raise InvalidSolution(f"step {step + 1}: the vehicle is at the depot already")
                 left = capacity
             else:
-                if visited[chosen]:
+                if not waiting[chosen]:
                     raise InvalidSolution(f"step {step + 1}: customer {chosen} was visited before")
                 left -= int(needs[chosen])
                 if left < 0:
                     raise InvalidSolution(f"step {step + 1}: the demand of customer {chosen} does not fit")
-                visited[chosen] = True
+                waiting[chosen] = False
                 served += 1
             row[step] = current = chosen
             step += 1

@@ -120,30 +120,28 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 
     The heuristic is called while the lightest remaining item fits.
     """
-    from evaluators.stepwise import remaining
-
     count, n, _ = instances.shape
     chosen = np.full((count, n), -1, dtype=np.int64)
     for row, instance, limit in zip(chosen, instances, capacities(instances), strict=True):
-        columns = instance.T[:2].copy()
-        numbers, all_weights = list(range(n)), columns[0].tolist()
-        taken = np.zeros(n, dtype=np.bool_)
-        left = float(limit)
-        step = 0
-        while True:
-            both, smallest = remaining(columns, taken)
-            if smallest > left:
+        weights = instance[:, 0].tolist()
+        heaviest = sorted(range(n), key=weights.__getitem__, reverse=True)
+        numbers, taken, left = list(range(n)), [False] * n, float(limit)
+        columns = [column.tobytes() for column in instance.T[:2].astype(np.float64)]
+        for step in range(n):
+            while taken[heaviest[-1]]:
+                heaviest.pop()
+            if weights[heaviest[-1]] > left:
                 break
-            index = as_integer(heuristic(left, both[0], both[1]))
+            index = as_integer(heuristic(left, *map(np.frombuffer, columns)))
             if not 0 <= index < len(numbers):
                 raise InvalidSolution(f"step {step + 1}: there is no item {index} among {len(numbers)}")
             item = numbers.pop(index)
-            if all_weights[item] > left + TOLERANCE:
+            if weights[item] > left + TOLERANCE:
                 raise InvalidSolution(f"step {step + 1}: item {index} does not fit")
-            left -= all_weights[item]
+            left -= weights[item]
             taken[item] = True
             row[step] = item
-            step += 1
+            columns = [column[: 8 * index] + column[8 * index + 8 :] for column in columns]
     return chosen
 
 

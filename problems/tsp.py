@@ -147,27 +147,26 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 
     The heuristic is called n - 2 times per instance; the last node is appended.
     """
-    from evaluators.stepwise import nearest_unvisited
-
     count, n, _ = instances.shape
     tours = np.zeros((count, n), dtype=np.int64)
     for tour, coordinates in zip(tours, instances, strict=True):
         matrix = shown(coordinates)
         order = np.argsort(matrix, axis=1, kind="stable")
         given = immutable(matrix)
-        visited = np.zeros(n, dtype=np.bool_)
-        visited[0] = True
+        unvisited = np.ones(n, dtype=np.bool_)
+        unvisited[0] = False
         current = 0
         for step in range(1, n - 1):
-            nodes = nearest_unvisited(order[current], visited, NEIGHBOURS)
-            current = as_integer(heuristic(current, 0, immutable(nodes), given))
+            nodes = order[current]
+            nodes = immutable(nodes[unvisited[nodes]][:NEIGHBOURS])
+            current = as_integer(heuristic(current, 0, nodes, given))
             if not 0 <= current < n:
                 raise InvalidSolution(f"step {step}: there is no node {current}")
-            if visited[current]:
+            if not unvisited[current]:
                 raise InvalidSolution(f"step {step}: node {current} was visited before")
-            visited[current] = True
+            unvisited[current] = False
             tour[step] = current
-        tour[n - 1] = visited.argmin()
+        tour[n - 1] = unvisited.argmax()
     return tours
 
 

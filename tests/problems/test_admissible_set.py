@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks.plain import admissible_set as plain
-from evaluators.admissible_set import ROTATIONS, TRIPLES, WEIGHTS, children, clashes, greedy, size, vectors
+from evaluators.admissible_greedy import greedy, size
+from evaluators.admissible_set import ROTATIONS, TRIPLES, WEIGHTS, children, clashes, vectors
 from evaluators.candidate import load
 from evaluators.outcome import InvalidSolution, NonFinite
 from problems.admissible_set import SIZES, instances, objective, problem, run
