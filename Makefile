@@ -27,7 +27,7 @@ run: $(VENV)/.ready ## Search for a TSP heuristic: BUDGET=200 SEED=1
 	$(bin)/ahd run tsp --budget $(BUDGET) --seed $(SEED)
 
 test: check ## Check lint, format and types, then run every test, the live model's included
-	$(bin)/python -m pytest
+	$(bin)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.ready-dev ## Check lint, format and types only
 	$(bin)/ruff check $(sources)
