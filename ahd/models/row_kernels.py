@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
+from numba import carray, njit, types
+from numba.extending import intrinsic
 
 from ahd.es.noise import threads
 
@@ -19,84 +20,148 @@ _SUMS = {"reassoc", "contract", "nsz"}
 """What the compiler may do to a dot product. Replies are rounded anyway; updates are made elsewhere."""
 
 
-def supports(y: torch.Tensor) -> bool:
-    """Whether these kernels can work on a layer's output."""
-    return y.device.type == "cpu" and y.dtype in (torch.float32, torch.bfloat16) and y.is_contiguous()
+class Steps:
+    """The factors of one layer, laid out for the kernels.
 
-
-def add_steps(
-    y: torch.Tensor, x: torch.Tensor, slots: Any, right: Any, left: Any, bounds: Any, rank: int
-) -> None:
-    """y[i] += sum over pieces p, terms k of (x[i] . right[s, p, k]) * left[s, k, outputs of p], s = slots[i].
+    They are used for every layer and token: so addresses go into the kernels, not arrays made of tensors,
+    which took longer to make than the sums.
 
     Args:
-        y: shape (rows, outputs), float32 or bfloat16, changed in place.
-        x: shape (rows, inputs), the same format.
-        slots: int64, shape (rows,); rows of slot 0 stay as they are.
         right: float32, shape (slots, pieces * rank, inputs).
         left: float32, shape (slots, rank, outputs).
         bounds: int64, shape (pieces + 1,): where the outputs of each piece begin, and the end.
+        dtype: of the layer's input and output; ``supports`` it.
     """
-    kernel = _add_float32 if y.dtype is torch.float32 else _add_bfloat16
-    inputs, outputs = (_bits(tensor.contiguous()) for tensor in (x, y))
-    if len(slots) <= _ROWS:
-        kernel(outputs, inputs, slots, right, left, bounds, rank)
-        return
 
-    def piece(low: int) -> Callable[[], float]:
+    def __init__(
+        self, right: torch.Tensor, left: torch.Tensor, bounds: Any, rank: int, dtype: torch.dtype
+    ) -> None:
+        self._factors = right.numpy(), left.numpy(), bounds, rank
+        self._inputs, self._outputs = right.shape[2], left.shape[2]
+        self._dtype = dtype
+        self._kernel = _add_float32 if dtype is torch.float32 else _add_bfloat16
+
+    def add(self, y: torch.Tensor, x: torch.Tensor, slots: Any) -> bool:
+        """y[i] += sum over pieces p, terms k of (x[i] . right[s, p, k]) * left[s, k, own], where s = slots[i]
+        and own are the outputs of p.
+
+        Args:
+            y: shape (rows, outputs), changed in place.
+            x: shape (rows, inputs).
+            slots: int64, shape (rows,), each below the number of slots; rows of slot 0 stay as they are.
+
+        Returns:
+            False: the tensors are not of that shape, format and layout, and nothing was done.
+        """
+        rows = len(slots)
+        if y.shape != (rows, self._outputs) or x.shape != (rows, self._inputs):
+            return False
+        if y.dtype is not self._dtype or x.dtype is not self._dtype:
+            return False
+        if not (y.is_contiguous() and x.is_contiguous()):
+            return False
+        if rows <= _ROWS:
+            self._kernel(y.data_ptr(), x.data_ptr(), slots, *self._factors)
+        else:
+            threads.run([self._piece(y, x, slots, low) for low in range(0, rows, _ROWS)])
+        return True
+
+    def _piece(self, y: torch.Tensor, x: torch.Tensor, slots: Any, low: int) -> Callable[[], float]:
         part = slice(low, low + _ROWS)
+        outputs, inputs = y[part].data_ptr(), x[part].data_ptr()
 
         def work() -> float:
-            kernel(outputs[part], inputs[part], slots[part], right, left, bounds, rank)
+            self._kernel(outputs, inputs, slots[part], *self._factors)
             return 0.0
 
         return work
 
-    threads.run([piece(low) for low in range(0, len(slots), _ROWS)])
+
+def supports(like: torch.Tensor) -> bool:
+    """Whether the kernels can work on layers with weights such as this."""
+    return like.device.type == "cpu" and like.dtype in (torch.float32, torch.bfloat16)
 
 
-def _bits(tensor: torch.Tensor) -> Any:
-    """The memory of a tensor; bfloat16 as uint16."""
-    if tensor.dtype is torch.float32:
-        return tensor.numpy()
-    return tensor.view(torch.int16).numpy().view(np.uint16)
+@intrinsic
+def _pointer(_: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.inttoptr(values[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(address), generate
+
+
+@intrinsic
+def _widened(_: Any, bits: Any) -> Any:
+    """The float32 that the bits of a bfloat16 stand for."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        word = context.get_value_type(types.uint32)
+        wide = builder.shl(builder.zext(values[0], word), word(16))
+        return builder.bitcast(wide, context.get_value_type(types.float32))
+
+    return types.float32(types.uint16), generate
+
+
+@intrinsic
+def _rounded(_: Any, number: Any) -> Any:
+    """The bits of the bfloat16 nearest to a float32, of two equally near ones the even one."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        word = context.get_value_type(types.uint32)
+        bits = builder.bitcast(values[0], word)
+        odd = builder.and_(builder.lshr(bits, word(16)), word(1))
+        nearest = builder.add(builder.add(bits, word(0x7FFF)), odd)
+        return builder.trunc(builder.lshr(nearest, word(16)), context.get_value_type(types.uint16))
+
+    return types.uint16(types.float32), generate
 
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
-def _add_float32(y: Any, x: Any, slots: Any, right: Any, left: Any, bounds: Any, rank: int) -> None:
-    for i in range(y.shape[0]):
-        slot = slots[i]
-        if slot:
-            _add_row(y[i], x[i], right[slot], left[slot], bounds, rank)
+def _add_float32(y_at: int, x_at: int, slots: Any, right: Any, left: Any, bounds: Any, rank: int) -> None:
+    y = carray(_pointer(y_at), (len(slots), left.shape[2]), np.float32)
+    x = carray(_pointer(x_at), (len(slots), right.shape[2]), np.float32)
+    for i in range(len(slots)):
+        slot, row = slots[i], x[i]
+        if slot == 0:
+            continue
+        for piece in range(len(bounds) - 1):
+            out = y[i, bounds[piece] : bounds[piece + 1]]
+            for term in range(rank):
+                factor = right[slot, piece * rank + term]
+                own = left[slot, term, bounds[piece] : bounds[piece + 1]]
+                dot = np.float32(0.0)
+                for j in range(len(row)):
+                    dot += row[j] * factor[j]
+                for j in range(len(out)):
+                    out[j] += dot * own[j]
 
 
 @njit(nogil=True, cache=True, fastmath=_SUMS)
-def _add_bfloat16(y: Any, x: Any, slots: Any, right: Any, left: Any, bounds: Any, rank: int) -> None:
-    input_bits = np.empty(x.shape[1], np.uint32)
-    output_bits = np.empty(y.shape[1], np.uint32)
-    row, total = input_bits.view(np.float32), output_bits.view(np.float32)
-    for i in range(y.shape[0]):
-        slot = slots[i]
-        if slot:
-            for j in range(x.shape[1]):
-                input_bits[j] = np.uint32(x[i, j]) << np.uint32(16)
-            for j in range(y.shape[1]):
-                output_bits[j] = np.uint32(y[i, j]) << np.uint32(16)
-            _add_row(total, row, right[slot], left[slot], bounds, rank)
-            for j in range(y.shape[1]):
-                bits = output_bits[j]
-                nearest = bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))
-                y[i, j] = np.uint16(nearest >> np.uint32(16))
-
-
-@njit(nogil=True, cache=True, fastmath=_SUMS)
-def _add_row(y: Any, x: Any, right: Any, left: Any, bounds: Any, rank: int) -> None:
-    for piece in range(bounds.shape[0] - 1):
-        for term in range(rank):
-            factor = right[piece * rank + term]
-            dot = np.float32(0.0)
-            for j in range(x.shape[0]):
-                dot += x[j] * factor[j]
-            part, own = y[bounds[piece] : bounds[piece + 1]], left[term, bounds[piece] : bounds[piece + 1]]
-            for j in range(part.shape[0]):
-                part[j] += dot * own[j]
+def _add_bfloat16(y_at: int, x_at: int, slots: Any, right: Any, left: Any, bounds: Any, rank: int) -> None:
+    """All terms but the last are added up in float32 first; each output is rounded once."""
+    y = carray(_pointer(y_at), (len(slots), left.shape[2]), np.uint16)
+    x = carray(_pointer(x_at), (len(slots), right.shape[2]), np.uint16)
+    others = np.zeros(left.shape[2], np.float32)
+    for i in range(len(slots)):
+        slot, row = slots[i], x[i]
+        if slot == 0:
+            continue
+        for piece in range(len(bounds) - 1):
+            out, sums = y[i, bounds[piece] : bounds[piece + 1]], others[bounds[piece] : bounds[piece + 1]]
+            if rank > 1:
+                sums[:] = 0.0
+            for term in range(rank):
+                factor = right[slot, piece * rank + term]
+                own = left[slot, term, bounds[piece] : bounds[piece + 1]]
+                dot = np.float32(0.0)
+                for j in range(len(row)):
+                    dot += _widened(row[j]) * factor[j]
+                if term < rank - 1:
+                    for j in range(len(out)):
+                        sums[j] += dot * own[j]
+                elif rank > 1:
+                    for j in range(len(out)):
+                        out[j] = _rounded(_widened(out[j]) + sums[j] + dot * own[j])
+                else:
+                    for j in range(len(out)):
+                        out[j] = _rounded(_widened(out[j]) + dot * own[j])

@@ -110,6 +110,7 @@ class LowRank:
         self._total = total
         self.bounds = np.cumsum([0, *(piece.shape[0] for piece in pieces)])
         self.left = self.right = torch.zeros(0)
+        self._steps: row_kernels.Steps | None = None
 
     def fill(self, directions: Sequence[Direction], like: torch.Tensor) -> None:
         """Make the factors of the directions, for slots 1, 2, ...; slot 0 stays zero."""
@@ -127,18 +128,19 @@ class LowRank:
                     left[slot, :, at : at + len(a)] = torch.from_numpy(a.T) * scale
                     right[slot, number * self.rank : (number + 1) * self.rank] = torch.from_numpy(b.T)
         self.left, self.right = left.to(like.device), right.to(like.device)
+        if self._total is None and row_kernels.supports(like):
+            self._steps = row_kernels.Steps(self.right, self.left, self.bounds, self.rank, like.dtype)
 
     def clear(self) -> None:
         self.left = self.right = torch.zeros(0)
+        self._steps = None
 
     def add(self, layout: Layout, x: torch.Tensor, y: torch.Tensor) -> None:
         """y += the step of each row's direction applied to x, in place.
 
         x has shape (rows, inputs), y (rows, outputs).
         """
-        if self._total is None and row_kernels.supports(y):
-            right, left = self.right.numpy(), self.left.numpy()
-            row_kernels.add_steps(y, x, layout.by_row, right, left, self.bounds, self.rank)
+        if self._steps is not None and self._steps.add(y, x, layout.by_row):
             return
         for slot, rows in layout.segments():
             dots = x[rows].float() @ self.right[slot].t()

@@ -24,6 +24,19 @@ def naive(
     return out
 
 
+def add(
+    y: torch.Tensor,
+    x: torch.Tensor,
+    slots: np.ndarray,
+    right: np.ndarray,
+    left: np.ndarray,
+    bounds: np.ndarray,
+    rank: int,
+) -> bool:
+    steps = row_kernels.Steps(torch.from_numpy(right), torch.from_numpy(left), bounds, rank, y.dtype)
+    return steps.add(y, x, slots)
+
+
 @settings(deadline=None)
 @given(
     rows=st.integers(1, 600),
@@ -46,7 +59,7 @@ def test_each_row_gets_the_step_of_its_slot(
     y = torch.from_numpy(rng.normal(size=(rows, bounds[-1] + padding)).astype(np.float32)).to(dtype)
     before = y.clone()
     assert row_kernels.supports(y)
-    row_kernels.add_steps(y, x, slots, right, left, bounds, rank)
+    assert add(y, x, slots, right, left, bounds, rank)
     expected = naive(before.float().numpy(), x.float().numpy(), slots, right, left, bounds.tolist())
     tolerance = 1e-4 if dtype is torch.float32 else 2**-8
     np.testing.assert_allclose(y.float().numpy(), expected, rtol=tolerance, atol=2e-4)
@@ -64,14 +77,28 @@ def test_rounding_to_bfloat16_is_to_nearest() -> None:
     left = np.stack([np.zeros(1000), step.numpy()]).astype(np.float32)[:, None]
     right = np.ones((2, 1, 1), np.float32)
     one = torch.ones(1, 1, dtype=torch.bfloat16)
-    row_kernels.add_steps(y, one, np.array([1]), right, left, np.array([0, 1000]), 1)
+    assert add(y, one, np.array([1]), right, left, np.array([0, 1000]), 1)
     assert torch.equal(y, expected)
 
 
 def test_what_has_no_kernel_is_left_to_torch() -> None:
-    """float16 and strided outputs are not taken."""
+    """Another number format, layout or shape than the kernels work on is refused, and nothing is written."""
     assert not row_kernels.supports(torch.zeros(2, 2, dtype=torch.float16))
-    assert not row_kernels.supports(torch.zeros(4, 4)[:, ::2])
+    right, left = np.ones((2, 1, 3), np.float32), np.ones((2, 1, 4), np.float32)
+    slots, bounds = np.array([1, 1]), np.array([0, 4])
+    whole = torch.zeros(2, 4), torch.ones(2, 3)
+    assert add(*whole, slots, right, left, bounds, 1)
+    for y, x in (
+        (torch.zeros(2, 8)[:, ::2], whole[1]),
+        (whole[0].clone(), torch.ones(2, 6)[:, ::2]),
+        (whole[0].clone(), torch.ones(2, 3, dtype=torch.bfloat16)),
+        (torch.zeros(2, 5), whole[1]),
+        (torch.zeros(3, 4), torch.ones(3, 3)),
+        (whole[0].clone(), torch.ones(2, 4)),
+    ):
+        before = y.clone()
+        assert not add(y, x, slots, right, left, bounds, 1)
+        assert torch.equal(y, before)
 
 
 @pytest.mark.parametrize("rows", [1, 255, 256, 257, 3000])
@@ -83,7 +110,7 @@ def test_pieces_of_work_change_nothing(rows: int) -> None:
     left = rng.normal(size=(3, 1, 64)).astype(np.float32)
     x, together = (torch.from_numpy(rng.normal(size=(rows, n)).astype(np.float32)) for n in (32, 64))
     alone = together.clone()
-    row_kernels.add_steps(together, x, slots, right, left, bounds, 1)
+    assert add(together, x, slots, right, left, bounds, 1)
     for i in range(rows):
-        row_kernels.add_steps(alone[i : i + 1], x[i : i + 1], slots[i : i + 1], right, left, bounds, 1)
+        assert add(alone[i : i + 1], x[i : i + 1], slots[i : i + 1], right, left, bounds, 1)
     assert torch.equal(together, alone)
