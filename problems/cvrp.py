@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluators.decisions import as_integer, immutable
+from evaluators.distances import euclidean
 from evaluators.outcome import InvalidSolution
 from problems.problem import Instance, Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
@@ -109,12 +110,6 @@ From the published recipe; the public files have the demand in the first column.
 """
 
 
-def distances(coordinates: np.ndarray) -> np.ndarray:
-    """Euclidean distances, shape (n, n), of coordinates of shape (n, 2)."""
-    difference = coordinates[:, None] - coordinates[None]
-    return np.asarray(np.sqrt((difference**2).sum(axis=-1)))
-
-
 def taken_apart(instance: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Distances (n, n), demands (n,) int64 and the capacity of an instance.
 
@@ -123,7 +118,7 @@ def taken_apart(instance: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """
     n, columns = instance.shape
     if columns == 3:
-        return distances(instance[:, :2]), instance[:, 2].astype(np.int64), CAPACITY
+        return euclidean(instance[:, :2]), instance[:, 2].astype(np.int64), CAPACITY
     return instance[:, :n].copy(), instance[:, n].astype(np.int64), int(instance[0, n + 1])
 
 

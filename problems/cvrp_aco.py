@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluators.distances import euclidean
 from problems.problem import Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
 from problems.references import known
@@ -115,8 +116,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 def shown(instance: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Distances with 1 on the diagonal, coordinates, demands and capacity, as candidates see them."""
     coordinates = instance[:, :2]
-    difference = coordinates[:, None] - coordinates[None]
-    matrix = np.asarray(np.sqrt((difference**2).sum(axis=-1)))
+    matrix = euclidean(coordinates)
     np.fill_diagonal(matrix, 1.0)
     return matrix, coordinates, instance[:, 2].copy(), CAPACITY
 

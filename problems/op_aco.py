@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluators.distances import euclidean
 from problems.problem import Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
 from problems.references import known
@@ -99,8 +100,7 @@ def longest(size: int) -> float:
 
 def distances(coordinates: np.ndarray) -> np.ndarray:
     """Euclidean distances, shape (n, n), with 1e9 on the diagonal, of coordinates of shape (n, 2)."""
-    difference = coordinates[:, None] - coordinates[None]
-    matrix = np.asarray(np.sqrt((difference**2).sum(axis=-1)))
+    matrix = euclidean(coordinates)
     np.fill_diagonal(matrix, 1e9)
     return matrix
 

@@ -7,7 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
-from evaluators.references.solved import Solved, SolverMissing, distances
+from evaluators.distances import euclidean
+from evaluators.references.solved import Solved, SolverMissing
 
 
 @dataclass(frozen=True)
@@ -43,33 +44,33 @@ class Solver:
 def _searched(nodes: np.ndarray, seconds: float) -> Solved:
     from evaluators.references.local_search import iterated_local_search
 
-    return iterated_local_search(distances(nodes), seconds)
+    return iterated_local_search(euclidean(nodes), seconds)
 
 
 def _pyvrp_tour(nodes: np.ndarray, seconds: float) -> Solved:
     from evaluators.references.routes import pyvrp_tour
 
-    return pyvrp_tour(distances(nodes), seconds)
+    return pyvrp_tour(euclidean(nodes), seconds)
 
 
 def _ortools_tour(nodes: np.ndarray, seconds: float) -> Solved:
     from evaluators.references.routes import ortools_tour
 
-    return ortools_tour(distances(nodes), seconds)
+    return ortools_tour(euclidean(nodes), seconds)
 
 
 def _pyvrp_vehicles(instance: np.ndarray, seconds: float) -> Solved:
     from evaluators.references.routes import pyvrp_vehicles
     from problems.cvrp_aco import CAPACITY
 
-    return pyvrp_vehicles(distances(instance[:, :2]), instance[:, 2], CAPACITY, seconds)
+    return pyvrp_vehicles(euclidean(instance[:, :2]), instance[:, 2], CAPACITY, seconds)
 
 
 def _ortools_vehicles(instance: np.ndarray, seconds: float) -> Solved:
     from evaluators.references.routes import ortools_vehicles
     from problems.cvrp_aco import CAPACITY
 
-    return ortools_vehicles(distances(instance[:, :2]), instance[:, 2], CAPACITY, seconds)
+    return ortools_vehicles(euclidean(instance[:, :2]), instance[:, 2], CAPACITY, seconds)
 
 
 def _knapsack(items: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -106,7 +107,7 @@ def _bins(items: np.ndarray, seconds: float) -> Solved:
 def _orienteering(nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     from problems.op_aco import longest, prizes
 
-    return distances(nodes), prizes(nodes), longest(len(nodes))
+    return euclidean(nodes), prizes(nodes), longest(len(nodes))
 
 
 def _pyvrp_prizes(nodes: np.ndarray, seconds: float) -> Solved:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evaluators.decisions import as_integer, immutable
+from evaluators.distances import euclidean
 from evaluators.outcome import InvalidSolution
 from problems.problem import Instance, Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
@@ -128,8 +129,7 @@ def distances(instance: np.ndarray) -> np.ndarray:
     """Distances, shape (n, n): Euclidean ones of coordinates (n, 2); a matrix (n, n), n > 2, as it is."""
     if instance.shape[1] != 2:
         return instance
-    difference = instance[:, None] - instance[None]
-    return np.asarray(np.sqrt((difference**2).sum(axis=-1)))
+    return euclidean(instance)
 
 
 def shown(instance: np.ndarray) -> np.ndarray:

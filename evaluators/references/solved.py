@@ -39,12 +39,6 @@ def integers(values: np.ndarray, scale: int, way: str = "round") -> list[int]:
     return [int(value) for value in rounded.ravel()]
 
 
-def distances(coordinates: np.ndarray) -> np.ndarray:
-    """Euclidean distances, shape (n, n), of coordinates of shape (n, 2)."""
-    difference = coordinates[:, None] - coordinates[None]
-    return np.asarray(np.sqrt((difference**2).sum(axis=-1)))
-
-
 def closed_length(tour: list[int], d: np.ndarray) -> float:
     """Length of the closed ``tour`` over ``d`` (n, n)."""
     return float(d[tour, np.roll(tour, -1)].sum())

@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks.plain import cvrp as plain
 from evaluators.candidate import load
+from evaluators.distances import euclidean
 from evaluators.outcome import InvalidSolution, NonFinite
 from problems import cvrp_aco
-from problems.cvrp import CAPACITY, SIZES, distances, instances, objective, problem, run
+from problems.cvrp import CAPACITY, SIZES, instances, objective, problem, run
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "ahd-benchmark" / "cvrp_aco"
 HASHES = {
@@ -162,7 +163,7 @@ def test_objective_is_the_length_of_all_routes() -> None:
     """A route for every customer is twice the distances from the depot; further zeros cost nothing."""
     apart = np.zeros((3, 40), dtype=np.int64)
     apart[:, ::2] = np.arange(1, 21)
-    lengths = [2 * distances(instance[:, :2])[0].sum() for instance in SOME]
+    lengths = [2 * euclidean(instance[:, :2])[0].sum() for instance in SOME]
     assert objective(SOME, apart) == pytest.approx(np.mean(lengths), abs=6e-6)
 
 

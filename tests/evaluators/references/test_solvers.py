@@ -5,6 +5,7 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
+from evaluators.distances import euclidean
 from evaluators.references.bins import best_fit_decreasing, fewest_bins
 from evaluators.references.items import branch_and_bound, constraint_programming
 from evaluators.references.local_search import iterated_local_search, tour
@@ -17,7 +18,7 @@ from evaluators.references.routes import (
     pyvrp_vehicles,
 )
 from evaluators.references.shop import shortest_schedule
-from evaluators.references.solved import Solved, SolverMissing, closed_length, distances, integers
+from evaluators.references.solved import Solved, SolverMissing, closed_length, integers
 
 LIMIT = 0.2
 
@@ -47,7 +48,7 @@ def test_integers_round_the_way_asked() -> None:
 
 def test_every_tour_solver_finds_the_optimum_of_eight_nodes() -> None:
     """The local search and OR-Tools reach the length that trying all orders gives."""
-    d = distances(nodes(8))
+    d = euclidean(nodes(8))
     best = shortest(d, tuple(range(1, 8)))
     assert iterated_local_search(d, 0.0).value == pytest.approx(best)
     assert ortools_tour(d, LIMIT).value == pytest.approx(best)
@@ -56,7 +57,7 @@ def test_every_tour_solver_finds_the_optimum_of_eight_nodes() -> None:
 def test_pyvrp_finds_the_optima_of_eight_nodes() -> None:
     """So does PyVRP, for a tour, for vehicles and for prizes."""
     pytest.importorskip("pyvrp")
-    d = distances(nodes(8))
+    d = euclidean(nodes(8))
     assert pyvrp_tour(d, LIMIT).value == pytest.approx(shortest(d, tuple(range(1, 8))))
     demands = np.array([0, 3, 3, 3, 3, 3, 3, 3])
     assert pyvrp_vehicles(d, demands, 9, LIMIT).value == pytest.approx(vehicles(d, demands, 9))
@@ -94,7 +95,7 @@ def most(d: np.ndarray, prizes: np.ndarray, limit: float) -> float:
 
 def test_ortools_routes_vehicles_and_prizes() -> None:
     """OR-Tools serves every demand within capacity and is near the optimum of seven nodes."""
-    d = distances(nodes(7))
+    d = euclidean(nodes(7))
     demands = np.array([0, 3, 3, 3, 3, 3, 3])
     best = vehicles(d, demands, 9)
     assert best - 1e-9 <= ortools_vehicles(d, demands, 9, LIMIT).value <= 1.1 * best
@@ -105,11 +106,11 @@ def test_ortools_routes_vehicles_and_prizes() -> None:
 
 def test_the_local_search_is_reproducible_and_whole() -> None:
     """One seed gives one tour, another seed may differ, and every node is visited once."""
-    d = distances(nodes(40))
+    d = euclidean(nodes(40))
     first = tour(d, 0.0, seed=3)
     assert (first == tour(d, 0.0, seed=3)).all()
     assert sorted(first) == list(range(40))
-    assert [len(tour(distances(nodes(n)), 0.0)) for n in range(1, 7)] == [1, 2, 3, 4, 5, 6]
+    assert [len(tour(euclidean(nodes(n)), 0.0)) for n in range(1, 7)] == [1, 2, 3, 4, 5, 6]
 
 
 def test_knapsacks_by_both_solvers() -> None:
@@ -167,5 +168,5 @@ def test_a_missing_pyvrp_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(sys.modules, "pyvrp", None)
     with pytest.raises(SolverMissing, match="pip install") as caught:
-        pyvrp_tour(distances(nodes(5)), LIMIT)
+        pyvrp_tour(euclidean(nodes(5)), LIMIT)
     assert "\n" not in str(caught.value)
