@@ -86,6 +86,10 @@ class ConfigError(ValueError):
     """Bad input: the message is one line naming the option, what is wrong and how to mend it."""
 
 
+SANDBOX_MODES = ("auto", "strict", "off")
+"""Names of ``evaluators.layers.Mode``."""
+
+
 @dataclass(frozen=True)
 class RunConfig:
     """The configuration of one run; stored with it and read back by ``ahd resume``.
@@ -127,6 +131,7 @@ class RunConfig:
     init_share: float = 0.2
     timeout: float = 0.0
     memory_mb: int = 2048
+    sandbox: str = "auto"
     workers: int = 1
     dtype: Dtype = Dtype.AUTO
     tensor_parallel: int = 1
@@ -162,6 +167,8 @@ class RunConfig:
             if value is not None and not low <= value <= high:
                 option = "--" + name.replace("_", "-")
                 raise ConfigError(f"{option} {value}: needs a value from {low} to {high}")
+        if self.sandbox not in SANDBOX_MODES:
+            raise ConfigError(f"--sandbox {self.sandbox}: needs one of {', '.join(SANDBOX_MODES)}")
         if self.budget < self.population:
             raise ConfigError(
                 f"--budget {self.budget} is smaller than the population of {self.population}: "

@@ -210,11 +210,17 @@ def model() -> Finding:
 def sandbox() -> Finding:
     try:
         limits = importlib.import_module("evaluators.sandbox").describe()
+        layers = importlib.import_module("evaluators.layers")
     except Exception as error:  # a broken environment is what this looks for
         return Finding("sandbox", "fail", f"cannot be loaded: {type(error).__name__}: {error}", SETUP)
     shown = ("process", "deadline", "memory", "processes", "user")
     told = "; ".join(f"{name}: {limits[name]}" for name in shown if name in limits)
-    return Finding("sandbox", "ok", told or "present")
+    told = f"{layers.told(layers.chosen(layers.Mode.AUTO))}; {told}"
+    missing = [f"no {layer}: {reason}" for layer, reason in layers.missing().items()]
+    if missing:
+        mend = "docs/security.md says what is open then: use a newer kernel, or a container"
+        return Finding("sandbox", "warn", f"{'; '.join(missing)}; {told}", mend)
+    return Finding("sandbox", "ok", told)
 
 
 def numba() -> Finding:

@@ -5,6 +5,7 @@ from ahd.models.load import model_parameters
 from ahd.population import Individual
 from ahd.schedule import plan
 from ahd.style import prompt_style, resolve_style
+from evaluators.layers import Mode
 from evaluators.sandbox import Sandbox
 from operators.parsing import completion_in
 from operators.registry import OPERATORS
@@ -23,7 +24,8 @@ def print_prompts(config: RunConfig) -> None:
     problem = load(config.problem, config.problem_path or None)
     parameters = model_parameters(config.model) if config.style is Style.AUTO else 0
     style = resolve_style(config.style, parameters)
-    with Sandbox(problem, memory_mb=config.memory_mb, time_limit=config.timeout or None) as sandbox:
+    limit = config.timeout or None
+    with Sandbox(problem, memory_mb=config.memory_mb, time_limit=limit, mode=Mode(config.sandbox)) as sandbox:
         futures = {name: sandbox.submit(code) for name, code in problem.heuristics.items()}
         known = [
             Individual(objective, code, completion_in(code, problem), "", None, name)

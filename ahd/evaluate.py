@@ -8,8 +8,8 @@ from pathlib import Path
 from ahd.config import ConfigError
 from ahd.gap import relative_gap
 from ahd.scoring import check_limits, fresh_seeds, submit
-from evaluators.judge import SandboxError
-from evaluators.outcome import Outcome, Status
+from evaluators.layers import Mode
+from evaluators.outcome import Outcome, SandboxError, Status
 from evaluators.sandbox import Sandbox
 from evaluators.task import BrokenProblemFile
 from problems import registry
@@ -55,6 +55,7 @@ def evaluate_files(
     *,
     timeout: float | None = None,
     memory_mb: int = 2048,
+    mode: Mode = Mode.AUTO,
     workers: int = 1,
     seeds: int = 1,
     known: bool = False,
@@ -81,7 +82,7 @@ def evaluate_files(
     used = fresh_seeds(seeds) if seeds > 1 else (0,)
     try:
         reference = reference_of(problem, split, size)
-        with Sandbox(problem, workers=workers, memory_mb=memory_mb) as sandbox:
+        with Sandbox(problem, workers=workers, memory_mb=memory_mb, mode=mode) as sandbox:
             pending = [
                 submit(sandbox, source, split, size, timeout or None, used) for source in named.values()
             ]
@@ -133,6 +134,7 @@ def run_evaluate(
     problem_path: str = "",
     timeout: float = 0.0,
     memory_mb: int = 2048,
+    mode: Mode = Mode.AUTO,
     instances: Sequence[str] = (),
     seeds: int = 1,
     known: bool = False,
@@ -155,10 +157,18 @@ def run_evaluate(
             raise ConfigError("--seeds: instances from files are solved with one seed; leave it out")
         instances = [*instances, *(file for file in files if Path(file).suffix != ".py")]
         files = [file for file in files if Path(file).suffix == ".py"]
-        return _run_on_files(problem, files, instances, as_json, timeout, memory_mb, known)
+        return _run_on_files(problem, files, instances, as_json, timeout, memory_mb, mode, known)
     split = "train" if split is None else split
     results = evaluate_files(
-        problem, files, split, size, timeout=timeout, memory_mb=memory_mb, seeds=seeds, known=known
+        problem,
+        files,
+        split,
+        size,
+        timeout=timeout,
+        memory_mb=memory_mb,
+        mode=mode,
+        seeds=seeds,
+        known=known,
     )
     failed = False
     if as_json:
@@ -178,6 +188,7 @@ def _run_on_files(
     as_json: bool,
     timeout: float,
     memory_mb: int,
+    mode: Mode,
     known: bool,
 ) -> int:
     """``run_evaluate`` for instances from files."""
@@ -189,7 +200,7 @@ def _run_on_files(
         raise ConfigError("no heuristics: give at least one Python file, ending in .py, or --known")
     named = {**(problem.heuristics if known else {}), **{str(file): _read(Path(file)) for file in files}}
     found = read_instances(problem, instances)
-    results = evaluate_instances(problem, named, found, timeout=timeout, memory_mb=memory_mb)
+    results = evaluate_instances(problem, named, found, timeout=timeout, memory_mb=memory_mb, mode=mode)
     shown = []
     try:
         for result in results:

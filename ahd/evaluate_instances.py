@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ahd.gap import relative_gap
 from ahd.instances import SPLIT, FileInstance, time_limit, with_instances
+from evaluators.layers import Mode
 from evaluators.outcome import Outcome, Status
 from evaluators.sandbox import Sandbox
 from problems.problem import Problem, Reference
@@ -54,6 +55,7 @@ def evaluate_instances(
     *,
     timeout: float | None = None,
     memory_mb: int = 2048,
+    mode: Mode = Mode.AUTO,
     workers: int = 1,
 ) -> Iterator[InstanceResult]:
     """Score each of ``heuristics``, sources by file or name, on each of ``instances``, in order.
@@ -64,7 +66,7 @@ def evaluate_instances(
         SandboxError: the problem or the sandbox does not work.
     """
     arrays = [each.instance.array for each in instances]
-    with Sandbox(with_instances(problem, arrays), workers=workers, memory_mb=memory_mb) as sandbox:
+    with Sandbox(with_instances(problem, arrays), workers=workers, memory_mb=memory_mb, mode=mode) as sandbox:
         futures = [
             sandbox.submit(source, SPLIT, k, timeout or time_limit(problem, array, problem.time_limit))
             for source in heuristics.values()

@@ -34,6 +34,8 @@ class Started:
     known: dict[str, float] = field(default_factory=dict)
     """Training objectives of the problem's known heuristics, by name."""
     spent: int = 0
+    sandbox: str = ""
+    """What confines candidates here."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from ahd.gap import relative_gap
 from ahd.instances import SPLIT, read_instances, time_limit, with_instances
 from ahd.scoring import Score, check_limits, fresh_seeds, submit
 from ahd.ticker import Ticker
-from evaluators.judge import SandboxError
+from evaluators.layers import Mode
+from evaluators.outcome import SandboxError
 from evaluators.sandbox import MAX_WORKERS, Sandbox
 from evaluators.task import BrokenProblemFile
 from problems.check import reference_of
@@ -116,6 +117,7 @@ def score(
     workers: int = 1,
     timeout: float = 0.0,
     memory_mb: int = 2048,
+    mode: Mode = Mode.AUTO,
 ) -> Iterator[tuple[Block, list[Row]]]:
     """Score every entry on every block, yielding a block as soon as it is done.
 
@@ -126,7 +128,7 @@ def score(
     work = [math.prod(problem.instances(block.split, block.size).shape[:2]) for block in where]
     try:
         with (
-            Sandbox(problem, workers=workers, memory_mb=memory_mb) as sandbox,
+            Sandbox(problem, workers=workers, memory_mb=memory_mb, mode=mode) as sandbox,
             Ticker(f"testing on {problem.name}", len(chosen) * len(where), len(chosen) * sum(work)) as ticker,
         ):
             for block, each in zip(where, work, strict=True):
@@ -155,6 +157,7 @@ def run_test(
     workers: int = 1,
     timeout: float = 0.0,
     memory_mb: int = 2048,
+    mode: Mode = Mode.AUTO,
 ) -> int:
     """Print a table, or JSON lines, per size; exit code 1 when a heuristic of the run fails on one.
 
@@ -177,7 +180,7 @@ def run_test(
         raise ConfigError(str(error)) from error
     done = []
     for block, rows in score(
-        problem, chosen, where, seeds, workers=workers, timeout=timeout, memory_mb=memory_mb
+        problem, chosen, where, seeds, workers=workers, timeout=timeout, memory_mb=memory_mb, mode=mode
     ):
         done.append((block, rows))
         if as_json:

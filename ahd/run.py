@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ahd.config import ConfigError, Dtype, RunConfig, Style
+from ahd.confirm import corrected, not_reproduced
 from ahd.display.replay import replay
 from ahd.es.perturbation import perturbation_of, scales
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
@@ -20,8 +21,9 @@ from ahd.population import Individual
 from ahd.schedule import Schedule, plan
 from ahd.search import Search
 from ahd.stop import Stop
-from ahd.store import Store
+from ahd.store import Proposal, Store
 from ahd.style import resolve_style
+from evaluators.layers import Mode, told
 from evaluators.outcome import Outcome
 from evaluators.sandbox import Sandbox
 from operators.model import Model
@@ -94,7 +96,11 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
         stack.enter_context(display)
         sandbox = stack.enter_context(
             Sandbox(
-                problem, workers=config.workers, memory_mb=config.memory_mb, time_limit=config.timeout or None
+                problem,
+                workers=config.workers,
+                memory_mb=config.memory_mb,
+                time_limit=config.timeout or None,
+                mode=Mode(config.sandbox),
             )
         )
         try:
@@ -134,6 +140,7 @@ def _search(
         dtype=getattr(model, "dtype", config.dtype),
         problem=problem.name,
         schedule=schedule.description,
+        sandbox=told(sandbox.layers),
     )
     _announce(config, problem, style, schedule, model, sandbox, store, display)
     return Search(config, style, problem, schedule, model, sandbox, store, display, stop).run()
@@ -179,6 +186,7 @@ def _announce(
         decimals=problem.decimals,
         known=known,
         spent=sum(row.phase == "search" for row in store.proposals()),
+        sandbox=told(sandbox.layers),
     )
     store.set_meta(started_event=json.dumps(asdict(started), default=str))
     display.show(started)
@@ -214,7 +222,11 @@ def _conclude(
 
 
 def _best_stored(store: Store) -> float | None:
-    return min((row.objective for row in store.proposals() if row.objective is not None), default=None)
+    return min((row.objective for row in _rows(store) if row.objective is not None), default=None)
+
+
+def _rows(store: Store) -> list[Proposal]:
+    return corrected(store.proposals(), not_reproduced(store))
 
 
 def _gap(problem: Problem, split: str, size: int, objective: float | None) -> float | None:
@@ -223,7 +235,7 @@ def _gap(problem: Problem, split: str, size: int, objective: float | None) -> fl
 
 
 def _summary(store: Store) -> dict[str, Any]:
-    spent = figures(store.proposals(), store.updates(), store.wall_seconds())
+    spent = figures(_rows(store), store.updates(), store.wall_seconds())
     return spent | {"weights_hash": store.weights_hash()}
 
 

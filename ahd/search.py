@@ -13,6 +13,7 @@ from typing import Protocol
 from ahd import announce
 from ahd.best_file import write_best
 from ahd.config import ConfigError, RunConfig, Style
+from ahd.confirm import confirm
 from ahd.es.perturbation import scales
 from ahd.es.schedule import sigma_at
 from ahd.events import Display, Note
@@ -88,8 +89,20 @@ class Search:
         for batch in self.schedule.batches:
             self._run(batch, "search")
         self._check_complete()
+        return self._confirmed()
+
+    def _confirmed(self) -> Individual:
+        """The best heuristic that scores again what it scored, the problem's own where none does."""
+        before = self.population.best
+        confirm(
+            self.population, self.evaluator.submit, self.store, lambda text: self.display.show(Note(text))
+        )
+        if self.population.best is None:
+            self._begin_with_simplest()
+        if self.population.best != before:
+            self._show_population()
         best = self.population.best
-        assert best is not None, "the initial population is never empty"
+        assert best is not None, "it holds at least the problem's own"
         return best
 
     def _initialise(self) -> None:
@@ -107,14 +120,7 @@ class Search:
             number -= 1
         reasons = ", ".join(f"{count} {what}" for what, count in failures.most_common())
         if len(self.population) == 0:
-            name, code = self.problem.simplest
-            outcome = self.evaluator.submit(code).result()
-            if outcome.objective is None:
-                raise ConfigError(
-                    f"problem {self.problem.name}: its own heuristic {name} failed: {outcome.detail}"
-                )
-            completion = completion_in(code, self.problem)
-            self.population.admit([Individual(outcome.objective, code, completion, "", None, name)])
+            name = self._begin_with_simplest()
             self._show_population()
             self.display.show(
                 Note(
@@ -126,6 +132,22 @@ class Search:
             text = f"initial population: {len(self.population)} of {self.config.population}"
             text += f" after {self.init_spent} proposals"
             self.display.show(Note(f"{text} (rejected: {reasons})" if reasons else text))
+
+    def _begin_with_simplest(self) -> str:
+        """Put the problem's own simplest heuristic into the population; its name.
+
+        Raises:
+            ConfigError: it fails.
+        """
+        name, code = self.problem.simplest
+        outcome = self.evaluator.submit(code).result()
+        if outcome.objective is None:
+            raise ConfigError(
+                f"problem {self.problem.name}: its own heuristic {name} failed: {outcome.detail}"
+            )
+        completion = completion_in(code, self.problem)
+        self.population.admit([Individual(outcome.objective, code, completion, "", None, name)])
+        return name
 
     def _run(self, batch: Batch, phase: str) -> list[Proposal]:
         """Make and store the proposals of one batch; learn from them; let the best survive."""

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ahd.announce import directions
 from ahd.config import ConfigError
+from ahd.confirm import corrected, not_reproduced
 from ahd.display.jsonl import as_json as plain_json
 from ahd.display.replay import stored_start, survivors
 from ahd.display.text import clean, clean_block, duration, percent, rate, signed_percent, snippet
@@ -66,7 +67,7 @@ def read(folder: Path) -> Run:
             store.status,
             store.weights_hash(),
             stored_start(store),
-            store.proposals(),
+            corrected(store.proposals(), not_reproduced(store)),
             store.updates(),
             store.meta_record("finished"),
             store.meta("schedule") or "",
@@ -88,6 +89,23 @@ def show(run: Path, as_json: bool) -> None:
         print(json.dumps(plain_json(facts), indent=2, allow_nan=False))
     else:
         _print(data, facts)
+
+
+def outcomes(run: Path, as_json: bool) -> None:
+    """Print what became of the proposals of the run folder ``run``, by operator and with every reason: a
+    table, or a JSON array.
+
+    Raises:
+        ConfigError: see ``read``.
+    """
+    rows = read(run).rows
+    facts = _outcomes(rows, None)
+    if as_json:
+        print(json.dumps(plain_json(facts), indent=2, allow_nan=False))
+    else:
+        Console(highlight=False).print(
+            _outcome_table(facts, list(dict.fromkeys(row.operator for row in rows)))
+        )
 
 
 def best(run: Path, as_json: bool) -> None:
@@ -164,7 +182,7 @@ def summary(run: Run) -> dict[str, Any]:
         else None,
         "population": [plain_json(member) | {"gap": run.gap(member.objective)} for member in run.members],
         "operators": _operators(run.rows),
-        "outcomes": _outcomes(run.rows),
+        "outcomes": _outcomes(run.rows, REASONS),
         "updates": [_update(update) for update in run.updates],
         "updates_planned": started.updates_planned,
         "weights_hash": run.weights_hash,
@@ -190,7 +208,8 @@ def _operators(rows: Sequence[Proposal]) -> dict[str, dict[str, float]]:
     return found
 
 
-def _outcomes(rows: Sequence[Proposal]) -> list[dict[str, Any]]:
+def _outcomes(rows: Sequence[Proposal], most: int | None) -> list[dict[str, Any]]:
+    """Each outcome with its count, in all and by operator, and its ``most`` frequent reasons (None: all)."""
     counts = Counter(row.outcome for row in rows)
     reasons = {
         name: Counter(row.detail for row in rows if row.outcome == name and row.detail) for name in counts
@@ -199,9 +218,8 @@ def _outcomes(rows: Sequence[Proposal]) -> list[dict[str, Any]]:
         {
             "outcome": name,
             "count": number,
-            "reasons": [
-                {"detail": text, "count": times} for text, times in reasons[name].most_common(REASONS)
-            ],
+            "operators": dict(Counter(row.operator for row in rows if row.outcome == name)),
+            "reasons": [{"detail": text, "count": times} for text, times in reasons[name].most_common(most)],
         }
         for name, number in counts.most_common()
     ]
@@ -290,6 +308,17 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
     for update in run.updates:
         if update.note:
             console.print(Text(clean(update.note)), soft_wrap=True)
+
+
+def _outcome_table(outcomes: Sequence[dict[str, Any]], operators: Sequence[str]) -> Table:
+    """What became of the proposals: a line per outcome, by operator, and one per reason below it."""
+    table = _table("outcomes", "<outcome", "count", *operators, "~reason")
+    for each in outcomes:
+        by = (each["operators"].get(name, 0) for name in operators)
+        _row(table, each["outcome"], each["count"], *by, "")
+        for reason in each["reasons"]:
+            _row(table, "", reason["count"], *("" for _ in operators), reason["detail"])
+    return table
 
 
 def _counts(facts: dict[str, Any], planned: int) -> str:

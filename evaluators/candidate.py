@@ -1,8 +1,8 @@
 """Runs one candidate, inside its own process, and turns whatever happens into a frame."""
 
+import errno
 import inspect
 import os
-import random
 import sys
 import types
 from collections.abc import Callable
@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from evaluators import frames
+from evaluators import frames, fresh
 from evaluators.outcome import InvalidSolution, NonFinite, Status
 from evaluators.task import Task
 
 FILENAME = "<candidate>"
+_REFUSED = {errno.EFBIG, errno.EMFILE, errno.EAGAIN}
+"""What limits answer, beside a lack of rights: a file that grows, too many of them, a process too many."""
+_NO_THREAD = "can't start new thread"
 
 
 class _Rejected(Exception):
@@ -83,16 +86,23 @@ def _describe(error: BaseException) -> str:
     return frames.one_line(error)[: frames.MAX_TEXT - len(where)] + where
 
 
+def _is_refusal(error: BaseException) -> bool:
+    """Whether a limit or layer refused what a candidate asked of the system."""
+    if isinstance(error, OSError):
+        return isinstance(error, PermissionError) or error.errno in _REFUSED
+    return isinstance(error, RuntimeError) and str(error) == _NO_THREAD
+
+
 def evaluate(task: Task, source: str, instances: np.ndarray) -> bytes:
     """The frame that tells how ``source`` did on ``instances``.
 
     Random state is the same for every candidate. Anything but ``SystemExit`` that a candidate raises
-    is a runtime error; ``MemoryError`` and a refused allocation are ``memory``; ``SystemExit`` is
-    ``crashed``, as leaving the process in any other way is; ``FloatingPointError`` is ``nonfinite``.
+    is a runtime error; ``MemoryError`` and a refused allocation are ``memory``; what the system refuses it
+    is ``forbidden``; ``SystemExit`` is ``crashed``, as leaving the process in any other way is;
+    ``FloatingPointError`` is ``nonfinite``.
     """
     reserve: Any = np.empty(1 << 20, np.uint8)  # not written to: address space, not pages
-    random.seed(0)
-    np.random.seed(0)
+    fresh.reset()
     try:
         heuristic = load(source, task.function, task.arguments)
         return frames.encode_decisions(np.asarray(task.run(heuristic, instances)))
@@ -109,9 +119,11 @@ def evaluate(task: Task, source: str, instances: np.ndarray) -> bytes:
         return frames.encode_error(Status.CRASHED, f"called sys.exit{_line(error)}")
     except BaseException as error:
         reserve = None
-        if isinstance(error, OSError) and error.errno == 12:
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
             return frames.encode_error(Status.MEMORY, "ran out of memory" + _line(error))
-        return frames.encode_error(Status.RUNTIME_ERROR, _describe(error))
+        return frames.encode_error(
+            Status.FORBIDDEN if _is_refusal(error) else Status.RUNTIME_ERROR, _describe(error)
+        )
     finally:
         del reserve
 

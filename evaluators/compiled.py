@@ -14,7 +14,6 @@ may order equal elements in another way, and sums may differ in the last bit.
 
 import ast
 import inspect
-import random
 import signal
 import types as python_types
 from collections.abc import Callable
@@ -24,7 +23,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from evaluators import candidate, frames
+from evaluators import candidate, frames, fresh
 from evaluators.outcome import Status
 from evaluators.task import COMPILE_SECONDS, Task
 
@@ -67,8 +66,7 @@ def decisions(task: Task, source: str, instances: np.ndarray) -> np.ndarray:
         raise NotCompilable("the problem has no compiled form")
     tree = rewritten(source)
     few = instances[np.unique(np.linspace(0, len(instances) - 1, CHECKED, dtype=int))]
-    random.seed(0)
-    np.random.seed(0)
+    fresh.reset()
     expected = task.run(candidate.load(source, task.function, task.arguments), few)
     heuristic = jitted(tree, task.function, task.arguments)
     if not np.array_equal(task.compiled(heuristic, few), expected):

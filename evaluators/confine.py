@@ -7,6 +7,9 @@ import math
 import os
 import resource
 import signal
+from dataclasses import dataclass
+
+from evaluators import landlock, seccomp
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
@@ -50,15 +53,31 @@ def close_descriptors(keep: int) -> None:
     os.closerange(max(3, keep + 1), os.sysconf("SC_OPEN_MAX"))
 
 
-def confine(parent: int, used_bytes: int, memory_bytes: int, cpu_seconds: float, slot: int) -> None:
+@dataclass(frozen=True)
+class Confines:
+    """What a candidate is held to.
+
+    ``memory_bytes`` come on top of ``used_bytes``, what the warm parent already maps. ``rules`` are those of
+    Landlock, as a descriptor; ``filter`` is that of seccomp; without the layer, None.
+    """
+
+    used_bytes: int
+    memory_bytes: int
+    cpu_seconds: float
+    slot: int
+    rules: int | None = None
+    filter: bytes | None = None
+
+
+def confine(parent: int, confines: Confines, keep: int) -> None:
     """Give up, for good, what a candidate has no business with.
 
-    Memory is limited to ``used_bytes`` (what the warm parent already maps) plus ``memory_bytes``.
     No core dumps, no growing files, few descriptors, no environment, no new privileges, no processes
     or threads, at most ``cpu_seconds`` (rounded up, plus one) of CPU per process whatever happens to
     the parent. A candidate started by root runs as an unprivileged user: the kernel does not limit
     root's processes, and root may signal everyone. Each worker slot has a user of its own
-    (``NOBODY - slot``), so that candidates which run side by side cannot signal each other.
+    (``NOBODY - slot``), so that candidates which run side by side cannot signal each other. Of open
+    descriptors above 2 only ``keep`` stays. Then come the layers that there are: files and system calls.
 
     Raises:
         OSError, ValueError: the system refuses a limit.
@@ -68,12 +87,12 @@ def confine(parent: int, used_bytes: int, memory_bytes: int, cpu_seconds: float,
     os.environ.clear()
     os.chdir("/")
     limits = {
-        resource.RLIMIT_AS: used_bytes + memory_bytes,
+        resource.RLIMIT_AS: confines.used_bytes + confines.memory_bytes,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: 64,
         resource.RLIMIT_NPROC: 0,
-        resource.RLIMIT_CPU: math.ceil(cpu_seconds) + 1,
+        resource.RLIMIT_CPU: math.ceil(confines.cpu_seconds) + 1,
     }
     for which, value in limits.items():
         hard = resource.getrlimit(which)[1]
@@ -83,7 +102,7 @@ def confine(parent: int, used_bytes: int, memory_bytes: int, cpu_seconds: float,
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):  # a container that maps root only
             os.setgroups([])
-            user = NOBODY - slot
+            user = NOBODY - confines.slot
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
@@ -91,3 +110,8 @@ def confine(parent: int, used_bytes: int, memory_bytes: int, cpu_seconds: float,
     if os.getppid() != parent:
         os._exit(1)
     gc.enable()
+    if confines.rules is not None:
+        landlock.restrict(confines.rules)
+    close_descriptors(keep)
+    if confines.filter is not None:
+        seccomp.install(confines.filter)

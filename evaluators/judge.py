@@ -8,12 +8,8 @@ import signal
 import numpy as np
 
 from evaluators import frames
-from evaluators.outcome import InvalidSolution, NonFinite, Status
+from evaluators.outcome import InvalidSolution, NonFinite, SandboxError, Status
 from evaluators.task import Task
-
-
-class SandboxError(RuntimeError):
-    """The sandbox or the problem does not work; no candidate is to blame. The message is one line."""
 
 
 def fault(problem: Task, what: str) -> SandboxError:
@@ -41,6 +37,8 @@ def judge(
         return Status.TIMEOUT, text, None
     if how == "exit":
         return Status.CRASHED, f"left the process with exit code {code}", None
+    if how == "signal" and code == signal.SIGSYS:
+        return Status.FORBIDDEN, "made a system call that ends its process", None
     if how == "signal":
         try:
             name = signal.Signals(code).name

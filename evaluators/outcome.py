@@ -14,6 +14,7 @@ class Status(StrEnum):
     RUNTIME_ERROR = "runtime_error"
     TIMEOUT = "timeout"
     MEMORY = "memory"
+    FORBIDDEN = "forbidden"
     INVALID_SOLUTION = "invalid_solution"
     NONFINITE = "nonfinite"
     CRASHED = "crashed"
@@ -52,3 +53,7 @@ class InvalidSolution(Exception):
 
 class NonFinite(Exception):
     """Raised by a verifier or a solver: a number that has to be finite is not."""
+
+
+class SandboxError(RuntimeError):
+    """The sandbox or the problem does not work; no candidate is to blame. The message is one line."""

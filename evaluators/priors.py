@@ -1,12 +1,12 @@
 """Heuristics that are called once per instance and return the matrix that guides a trusted solver."""
 
-import random
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from evaluators.decisions import immutable
+from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution, NonFinite
 
 
@@ -22,9 +22,7 @@ def priors(
         NonFinite: a result holds a number that is NaN or infinite.
     """
     found = []
-    for number, arguments in enumerate(calls, 1):
-        random.seed(0)
-        np.random.seed(0)
+    for number, arguments in enumerate(fresh(calls), 1):
         given = (immutable(value) if isinstance(value, np.ndarray) else value for value in arguments)
         found.append(_numbers(heuristic(*given), shape, number))
     return np.stack(found)

@@ -17,10 +17,11 @@ from typing import Any, Self
 import numpy as np
 from multiprocess.connection import Pipe
 
-from evaluators import confine, frames
-from evaluators.judge import SandboxError, fault, judge
+from evaluators import confine, frames, layers
+from evaluators.judge import fault, judge
 from evaluators.launch import ALLOWED, CleanProcess
-from evaluators.outcome import Outcome, Status
+from evaluators.layers import Mode
+from evaluators.outcome import Outcome, SandboxError, Status
 from evaluators.task import COMPILE_SECONDS, MAX_SECONDS, Task, scaled_limit
 from evaluators.worker import TICK, serve, wall_cap
 
@@ -73,19 +74,28 @@ class Sandbox:
 
     ``workers`` candidates run at a time, each with ``memory_mb`` MiB beyond what its warm parent maps.
     ``time_limit`` is CPU seconds on the training instances (default: the problem's own) and grows
-    with the work of other splits. Workers start at once, in the background.
+    with the work of other splits. ``mode`` says how much confinement is insisted on; ``layers`` are those in
+    force. Workers start at once, in the background.
 
     Usable from any thread; a context manager.
 
     Raises:
         ValueError: no workers, a time limit that is not above 0 and at most ``MAX_SECONDS``, or memory
             outside ``MEMORY_MB``.
+        LayerMissing: ``mode`` is strict and this machine lacks a layer.
     """
 
     def __init__(
-        self, problem: Task, *, workers: int = 1, memory_mb: int = 2048, time_limit: float | None = None
+        self,
+        problem: Task,
+        *,
+        workers: int = 1,
+        memory_mb: int = 2048,
+        time_limit: float | None = None,
+        mode: Mode = Mode.AUTO,
     ) -> None:
         self.problem = problem
+        self.layers = layers.chosen(mode)
         self.memory_mb = memory_mb
         self.time_limit = _seconds(problem.time_limit if time_limit is None else time_limit)
         if not MEMORY_MB[0] <= memory_mb <= MEMORY_MB[1]:
@@ -252,7 +262,7 @@ class _Slot:
         for _ in range(STARTS):
             if self.worker is not None or self._sandbox._closed.is_set():
                 return None
-            worker = _Worker(self._sandbox.problem, self._sandbox.memory_mb, self._number)
+            worker = _Worker(self._sandbox, self._number)
             self.worker = worker
             try:
                 answer = worker.receive(START_LIMIT)
@@ -344,13 +354,13 @@ class _Slot:
 class _Worker:
     """One worker process and the pipe to it. Nothing that comes out of the pipe is unpickled."""
 
-    def __init__(self, problem: Task, memory_mb: int, slot: int) -> None:
+    def __init__(self, sandbox: Sandbox, slot: int) -> None:
         self._connection, theirs = Pipe()
         self._child = 0
+        problem = sandbox.problem
         task = None if problem.origin else problem
-        self._process: Any = CleanProcess(
-            target=serve, args=(task, problem.origin, memory_mb, slot, theirs), daemon=True
-        )
+        order = (task, problem.origin, sandbox.memory_mb, slot, sandbox.layers, theirs)
+        self._process: Any = CleanProcess(target=serve, args=order, daemon=True)
         self._process.start()
         self.pid: int = self._process.pid
         theirs.close()

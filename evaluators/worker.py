@@ -12,14 +12,17 @@ import os
 import select
 import signal
 import sys
+import sysconfig
 import time
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from evaluators import candidate, confine, frames
+from evaluators import candidate, confine, frames, landlock, seccomp
+from evaluators.confine import Confines
+from evaluators.layers import Layer
 from evaluators.task import COMPILE_SECONDS, Task, load_task_file
 
 TICK = 0.05
@@ -29,8 +32,30 @@ GRACE = 0.2
 WALL_FACTOR, WALL_EXTRA = 10.0, 10.0
 _CONFINED = b"\0"
 PRELOADED = (
-    *("abc", "bisect", "collections", "collections.abc", "contextlib", "copy", "dataclasses", "decimal"),
-    *("enum", "fractions", "functools", "heapq", "itertools", "json", "math", "numbers", "operator", "queue"),
+    *(
+        "abc",
+        "bisect",
+        "cmath",
+        "collections",
+        "collections.abc",
+        "contextlib",
+        "copy",
+        "dataclasses",
+        "decimal",
+    ),
+    *(
+        "enum",
+        "fractions",
+        "functools",
+        "heapq",
+        "itertools",
+        "json",
+        "math",
+        "mmap",
+        "numbers",
+        "operator",
+        "queue",
+    ),
     *("random", "re", "statistics", "string", "time", "typing"),
     *("numpy.fft", "numpy.linalg", "numpy.ma", "numpy.polynomial", "numpy.random"),
 )
@@ -61,14 +86,9 @@ class _MainIsGone(Exception):
     pass
 
 
-@dataclass(frozen=True)
-class _Confines:
-    memory_bytes: int
-    limit: float
-    slot: int
-
-
-def serve(task: Task | None, origin: str, memory_mb: int, slot: int, connection: Any) -> None:
+def serve(
+    task: Task | None, origin: str, memory_mb: int, slot: int, layers: frozenset[Layer], connection: Any
+) -> None:
     """Answer jobs from ``connection`` until it closes.
 
     A job is JSON, ``[source, split, size, first, count, limit, compiled]``: the candidate gets ``count``
@@ -89,7 +109,7 @@ def serve(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
     confine.hide_memory()
     confine.close_descriptors(connection.fileno())
     try:
-        _work(task, origin, memory_mb, slot, connection)
+        _work(task, origin, Confines(0, memory_mb << 20, 0.0, slot), layers, connection)
     except (EOFError, OSError, _MainIsGone):
         pass
     finally:
@@ -102,13 +122,19 @@ def _leave(number: int, frame: object) -> None:
     raise _MainIsGone
 
 
-def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection: Any) -> None:
+def _work(
+    task: Task | None, origin: str, confines: Confines, layers: frozenset[Layer], connection: Any
+) -> None:
     try:
         task = task or load_task_file(origin)
         instances = {("train", task.sizes["train"][0]): task.instances("train", task.sizes["train"][0])}
         decisions = _warm(task, next(iter(instances.values())))
         ready = json.dumps({"ready": True, **asdict(Ending("frame"))}).encode()
         first = ready + b"\n" + frames.encode_decisions(decisions)
+        if Layer.LANDLOCK in layers:
+            confines = replace(confines, rules=landlock.ruleset(_libraries()))
+        if Layer.SECCOMP in layers:
+            confines = replace(confines, filter=seccomp.program(reading=Layer.LANDLOCK in layers))
     except _MainIsGone:
         raise
     except BaseException as error:
@@ -132,11 +158,11 @@ def _work(task: Task | None, origin: str, memory_mb: int, slot: int, connection:
             if compiled and not compiles:
                 _warm_compiler(task)
                 compiles = True
-            if "numba" in source and "numba" not in sys.modules:
-                importlib.import_module("numba")
-                gc.freeze()
-            confines = _Confines(memory_mb << 20, limit + COMPILE_SECONDS * compiled, slot)
-            ending, frame = _evaluate(task, source, given, confines, compiled, connection)
+            if "numba" in source and not compiles:
+                _warm_numba()
+            seconds = limit + COMPILE_SECONDS * compiled
+            own = replace(confines, used_bytes=confine.address_space(), cpu_seconds=seconds)
+            ending, frame = _evaluate(task, source, given, own, compiled, connection)
         connection.send_bytes(json.dumps(asdict(ending)).encode() + b"\n" + frame)
 
 
@@ -158,6 +184,32 @@ def _warm(task: Task, instances: np.ndarray) -> np.ndarray:
     return decisions
 
 
+def _warm_numba() -> None:
+    """Compile something, so that forks find Numba and its compiler loaded."""
+    from numba import njit
+
+    for name in ("multiprocessing.synchronize", "numba.np.ufunc.parallel"):
+        importlib.import_module(name)
+    njit("float64[:](float64[:])")(lambda x: x + 1.0)
+    gc.collect()
+    gc.freeze()
+
+
+def _libraries() -> list[str]:
+    """Where modules may be read from that a candidate imports late: the interpreter's and the installed ones,
+    and the loops compiled here. Neither the working directory nor anyone's home as such."""
+    installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    native = [
+        "/lib",
+        "/lib64",
+        "/usr/lib",
+        "/usr/lib64",
+        "/usr/local/lib",
+        os.path.join(sys.base_prefix, "lib"),
+    ]
+    return [*installed, *native, os.path.dirname(__file__)]
+
+
 def _warm_compiler(task: Task) -> None:
     """Compile a known heuristic, so that forks need not load the compiler. Where that fails, they try."""
     from evaluators import compiled
@@ -169,7 +221,7 @@ def _warm_compiler(task: Task) -> None:
 
 
 def _evaluate(
-    task: Task, source: str, instances: np.ndarray, confines: _Confines, compiled: bool, connection: Any
+    task: Task, source: str, instances: np.ndarray, confines: Confines, compiled: bool, connection: Any
 ) -> tuple[Ending, bytes]:
     """Fork a candidate and collect its result.
 
@@ -177,7 +229,7 @@ def _evaluate(
     is told from whatever a candidate does, and a candidate cannot pretend that it was one.
     """
     results, sink = os.pipe()
-    parent, used = os.getpid(), confine.address_space()
+    parent = os.getpid()
     confine.die_with_parent(signal.SIGCONT)
     gc.disable()
     try:
@@ -190,9 +242,8 @@ def _evaluate(
     if child == 0:
         try:
             os.setsid()
-            confine.close_descriptors(sink)
             try:
-                confine.confine(parent, used, confines.memory_bytes, confines.limit, confines.slot)
+                confine.confine(parent, confines, keep=sink)
             except BaseException as error:
                 os.write(sink, frames.one_line(error).encode("utf-8", "replace"))
             else:
@@ -203,7 +254,7 @@ def _evaluate(
     os.close(sink)
     try:
         connection.send_bytes(json.dumps({"pid": child}).encode())
-        return _watch(child, results, confines.limit, connection)
+        return _watch(child, results, confines.cpu_seconds, connection)
     finally:
         os.close(results)
         _end_group(child)

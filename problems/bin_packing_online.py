@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution, NonFinite
 from problems.problem import Instance, Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
@@ -119,7 +120,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 
     n = instances.shape[1]
     packed = np.empty(instances.shape[:2], dtype=np.int64)
-    for row, (items, capacity) in zip(packed, map(taken_apart, instances), strict=True):
+    for row, (items, capacity) in zip(packed, map(taken_apart, fresh(instances)), strict=True):
         left = np.full(n, capacity)
         for step, item in enumerate(items.tolist()):
             capacities = fitting(left, item)

@@ -13,6 +13,7 @@ import numpy as np
 
 from evaluators.decisions import as_integer, immutable
 from evaluators.distances import euclidean
+from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution
 from problems.problem import Instance, Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
@@ -141,7 +142,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
     """
     count, n, _ = instances.shape
     visits = np.zeros((count, 2 * (n - 1)), dtype=np.int64)
-    for row, instance in zip(visits, instances, strict=True):
+    for row, instance in zip(visits, fresh(instances), strict=True):
         lengths, needs, capacity = taken_apart(instance)
         if instance.shape[1] != 3 and lengths.max() > 0:  # of a file, in units that candidates do not know
             lengths /= lengths.max()

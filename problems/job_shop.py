@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from evaluators.decisions import as_integer, immutable
+from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution
 from problems.problem import Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
@@ -128,7 +129,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 
     count, jobs, steps, _ = instances.shape
     orders = np.empty((count, jobs * steps), dtype=np.int64)
-    for order, instance in zip(orders, instances, strict=True):
+    for order, instance in zip(orders, fresh(instances), strict=True):
         machines, times = instance[:, :, 0].copy(), instance[:, :, 1].copy()
         state, shop = empty(machines, times)
         while True:

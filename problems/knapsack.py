@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from evaluators.decisions import as_integer
+from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution
 from problems.problem import Instance, Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
@@ -122,7 +123,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
     """
     count, n, _ = instances.shape
     chosen = np.full((count, n), -1, dtype=np.int64)
-    for row, instance, limit in zip(chosen, instances, capacities(instances), strict=True):
+    for row, instance, limit in zip(chosen, fresh(instances), capacities(instances), strict=True):
         weights = instance[:, 0].tolist()
         heaviest = sorted(range(n), key=weights.__getitem__, reverse=True)
         numbers, taken, left = list(range(n)), [False] * n, float(limit)

@@ -8,6 +8,7 @@ import numpy as np
 
 from evaluators.decisions import as_integer, immutable
 from evaluators.distances import euclidean
+from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution
 from problems.problem import Instance, Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
@@ -149,7 +150,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
     """
     count, n, _ = instances.shape
     tours = np.zeros((count, n), dtype=np.int64)
-    for tour, coordinates in zip(tours, instances, strict=True):
+    for tour, coordinates in zip(tours, fresh(instances), strict=True):
         matrix = shown(coordinates)
         order = np.argsort(matrix, axis=1, kind="stable")
         given = immutable(matrix)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from evaluators.decisions import immutable
+from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution, NonFinite
 from problems.problem import Problem, Reference, Skeleton
 from problems.recipe import Drawn, Recipe, completed
@@ -113,7 +114,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
         InvalidSolution: the heuristic returns no array of numbers of shape (n, n).
         NonFinite: what it returns is not finite.
     """
-    return np.stack([_search(heuristic, shown(instance)) for instance in instances])
+    return np.stack([_search(heuristic, shown(instance)) for instance in fresh(instances)])
 
 
 def _search(heuristic: Callable[..., Any], d: np.ndarray) -> np.ndarray:

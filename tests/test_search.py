@@ -130,13 +130,14 @@ def test_resume_equals_the_uninterrupted_run(tmp_path: Path, method: Method, sto
 
 
 def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
-    """A second pass over a complete file generates nothing and ends in the same place."""
+    """A second pass over a complete file generates nothing, evaluates only the best once more, and ends in
+    the same place."""
     store = Store.create(tmp_path / "run", CONFIG)
     best = search(store).run()
     model, evaluator = FakeModel(), FakeEvaluator()
     assert search(store, model, evaluator=evaluator).run() == best
     assert model.generated == []
-    assert evaluator.sources == []
+    assert evaluator.sources == [best.code]
 
 
 def test_weights_that_cannot_be_rebuilt_are_refused(tmp_path: Path) -> None:
@@ -180,11 +181,14 @@ def test_rewards_follow_the_rule(tmp_path: Path) -> None:
 
 
 def test_repeats_are_not_evaluated_again(tmp_path: Path) -> None:
-    """The same code is evaluated once; the repeat names the first proposal and keeps its outcome."""
+    """The same code is evaluated once, but for the best at the end; the repeat names the first proposal and
+    keeps its outcome."""
     store = Store.create(tmp_path / "run", CONFIG)
     evaluator = FakeEvaluator()
-    search(store, evaluator=evaluator).run()
-    assert len(evaluator.sources) == len(set(evaluator.sources))
+    best = search(store, evaluator=evaluator).run()
+    *sources, last = evaluator.sources
+    assert len(sources) == len(set(sources))
+    assert last == best.code
     rows = {row.id: row for row in store.proposals()}
     repeats = [row for row in rows.values() if row.duplicate_of is not None]
     assert repeats

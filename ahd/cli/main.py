@@ -31,7 +31,7 @@ def main() -> None:
 
 
 def _run_command() -> object:
-    from evaluators.judge import SandboxError
+    from evaluators.outcome import SandboxError
     from evaluators.task import BrokenProblemFile
     from operators.model import ModelError
     from problems.registry import UnknownProblem

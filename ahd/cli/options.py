@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ahd.config import RunConfig
+from evaluators.layers import Mode
 
 
 class DisplayChoice(StrEnum):
@@ -27,6 +28,14 @@ Display = Annotated[
     DisplayChoice,
     typer.Option(
         "--display", help="auto: dashboard in a terminal, plain lines elsewhere; json: one event a line."
+    ),
+]
+SandboxMode = Annotated[
+    Mode,
+    typer.Option(
+        "--sandbox",
+        help="Kernel layers that confine candidates (`ahd doctor` lists them): all there are; strict: refuse "
+        "to start without one; off: none, limits only.",
     ),
 ]
 RunFolder = Annotated[

@@ -5,22 +5,30 @@ from typing import Annotated
 import typer
 
 from ahd.cli.app import app
-from ahd.cli.options import DEFAULTS, Json, RunFolder
+from ahd.cli.options import DEFAULTS, Json, RunFolder, SandboxMode
+from evaluators.layers import Mode
 
 
 @app.command()
-def show(folder: RunFolder, as_json: Json = False) -> None:
+def show(
+    folder: RunFolder,
+    as_json: Json = False,
+    outcomes: Annotated[
+        bool, typer.Option("--outcomes", help="Only what became of the proposals, with every reason.")
+    ] = False,
+) -> None:
     """Summarise a run.
 
     Spend, best heuristic, population, outcomes and updates.
 
     \b
-    Example:
+    Examples:
       ahd show results/tsp-esopt-20260101-120000 --json
+      ahd show results/tsp-esopt-20260101-120000 --outcomes
     """
-    from ahd.show import show as show_run
+    from ahd import show as shown
 
-    show_run(folder, as_json)
+    (shown.outcomes if outcomes else shown.show)(folder, as_json)
 
 
 @app.command()
@@ -59,6 +67,7 @@ def generalise(
         float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
     ] = 0.0,
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = DEFAULTS.memory_mb,
+    sandbox: SandboxMode = Mode.AUTO,
 ) -> None:
     """Score the best heuristics of a run on instances it has not seen.
 
@@ -81,5 +90,6 @@ def generalise(
         workers=workers,
         timeout=timeout,
         memory_mb=memory_mb,
+        mode=sandbox,
     )
     raise typer.Exit(code)

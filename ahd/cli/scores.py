@@ -6,7 +6,8 @@ from typing import Annotated
 import typer
 
 from ahd.cli.app import app
-from ahd.cli.options import DEFAULTS, Json, ProblemPath
+from ahd.cli.options import DEFAULTS, Json, ProblemPath, SandboxMode
+from evaluators.layers import Mode
 
 
 @app.command()
@@ -37,6 +38,7 @@ def evaluate(
         float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
     ] = 0.0,
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = DEFAULTS.memory_mb,
+    sandbox: SandboxMode = Mode.AUTO,
 ) -> None:
     """Score heuristic files in the sandbox.
 
@@ -60,6 +62,7 @@ def evaluate(
         problem_path=problem_path,
         timeout=timeout,
         memory_mb=memory_mb,
+        mode=sandbox,
         instances=instances or (),
         seeds=seeds,
         known=known,

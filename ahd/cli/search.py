@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from ahd.cli.app import app
-from ahd.cli.options import DEFAULTS, Display, DisplayChoice, ProblemPath, RunFolder
+from ahd.cli.options import DEFAULTS, Display, DisplayChoice, ProblemPath, RunFolder, SandboxMode
 from ahd.config import Dtype, Kind, Method, Reward, RunConfig, Shaping, Style
+from evaluators.layers import Mode
 
 
 @app.command()
@@ -113,6 +114,7 @@ def run(
         float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
     ] = DEFAULTS.timeout,
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = DEFAULTS.memory_mb,
+    sandbox: SandboxMode = Mode.AUTO,
     workers: Annotated[int, typer.Option(help="Processes that evaluate candidates.")] = DEFAULTS.workers,
     dtype: Annotated[
         Dtype, typer.Option(help="Number format of the engine; auto: the fastest on this machine.")
@@ -168,6 +170,7 @@ def run(
         init_share=init_share,
         timeout=timeout,
         memory_mb=memory_mb,
+        sandbox=sandbox.value,
         workers=workers,
         dtype=dtype,
         tensor_parallel=tensor_parallel,

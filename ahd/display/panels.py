@@ -53,7 +53,8 @@ def beside(left: Text, right: Text, width: int) -> Text:
 
 
 def header(progress: Progress, width: int, now: float) -> Panel:
-    """Problem, method, model, seed and folder; the budget with time gone and left. 4 lines."""
+    """Problem, method, model, seed, folder and what confines candidates; the budget with time gone and left.
+    4 lines."""
     started, inner = progress.started, width - 4
     assert started is not None
     config = started.config
@@ -86,7 +87,8 @@ def header(progress: Progress, width: int, now: float) -> Panel:
     )
     width_of_bar = max(8, inner - figures.cell_len)
     budget = line(bar(share, width_of_bar, ACCENT), figures)  # type: ignore[arg-type]
-    return frame("ahd", Group(facts, budget), 4, clean(str(started.folder), max(8, width - 12)))
+    title = f"ahd · sandbox: {clean(started.sandbox, 40)}" if started.sandbox else "ahd"
+    return frame(title, Group(facts, budget), 4, clean(str(started.folder), max(8, width - 12)))
 
 
 def best(progress: Progress, width: int, height: int) -> Panel:

@@ -90,6 +90,8 @@ class PlainDisplay:
         )
         self._say(f"schedule: {clean(event.schedule)}")
         self._say(f"directions: {clean(directions(config))}")
+        if event.sandbox:
+            self._say(f"sandbox: {clean(event.sandbox)}")
         if event.reference is not None:
             self._say(f"reference: {number(event.reference)} ({clean(event.reference_source)})")
         for name, value in event.known.items():

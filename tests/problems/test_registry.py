@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluators.judge import SandboxError
+from evaluators.outcome import SandboxError
 from evaluators.sandbox import Sandbox
 from evaluators.task import BrokenProblemFile
 from problems import registry

@@ -1,0 +1,73 @@
+"""The best heuristic is evaluated again at the end, and dropped where it does not score the same."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+
+from ahd.config import RunConfig
+from ahd.confirm import OUTCOME, confirm, corrected, not_reproduced
+from ahd.population import Individual, Population
+from ahd.store import Proposal, Store
+from evaluators.outcome import Outcome, Status
+
+
+def population() -> Population:
+    made = Population(4)
+    made.admit(Individual(float(k), f"code {k}", "", "", k, "m1") for k in (1, 2, 3))
+    return made
+
+
+def answering(answers: dict[str, list[Outcome]]) -> Callable[[str], "Future[Outcome]"]:
+    """Evaluates ``code k`` as k, or as ``answers`` say, in their order."""
+
+    def submit(code: str) -> "Future[Outcome]":
+        future: Future[Outcome] = Future()
+        waiting = answers.get(code)
+        found = waiting.pop(0) if waiting else Outcome(Status.OK, float(code.split()[1]))
+        future.set_result(found)
+        return future
+
+    return submit
+
+
+FAILED = Outcome(Status.TIMEOUT, None, "used its 10 s")
+
+
+def test_what_scores_the_same_stays(tmp_path: Path) -> None:
+    """One more evaluation; nothing is told, nothing dropped. A failure that does
+    not repeat counts for nothing."""
+    store = Store.create(tmp_path / "run", RunConfig("tsp"))
+    for answers in ({}, {"code 1": [FAILED]}):
+        members, told = population(), []
+        confirm(members, answering(answers), store, told.append)
+        assert [each.proposal for each in members.members] == [1, 2, 3]
+        assert told == []
+        assert not_reproduced(store) == {}
+
+
+def test_what_scores_otherwise_is_dropped_and_told(tmp_path: Path) -> None:
+    """Another objective, worse or better, and a repeated failure drop the best; the next one is looked at;
+    the run file remembers, and the rows shown have no objective."""
+    store = Store.create(tmp_path / "run", RunConfig("tsp"))
+    members, told = population(), []
+    answers = {"code 1": [Outcome(Status.OK, 0.5)], "code 2": [FAILED, FAILED]}
+    confirm(members, answering(answers), store, told.append)
+    assert [each.proposal for each in members.members] == [3]
+    assert len(told) == 2
+    assert "proposal 1 is dropped: its objective was 1, evaluated again 0.5" in told[0]
+    assert "timeout" in told[1]
+    assert set(not_reproduced(store)) == {1, 2}
+
+
+def test_rows_are_shown_without_the_objective_that_was_not_reproduced() -> None:
+    """Only what was dropped changes."""
+    rows = [
+        Proposal(
+            **dict.fromkeys(Proposal.__dataclass_fields__)
+            | {"id": number, "objective": 1.0, "outcome": "ok", "detail": ""}
+        )
+        for number in (1, 2)
+    ]
+    first, second = corrected(rows, {2: "why"})
+    assert first is rows[0]
+    assert (second.objective, second.outcome, second.detail) == (None, OUTCOME, "why")
