@@ -82,8 +82,7 @@ def confine(parent: int, confines: Confines, keep: int) -> None:
     Raises:
         OSError, ValueError: the system refuses a limit.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ.clear()
     os.chdir("/")
     limits = {

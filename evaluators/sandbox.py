@@ -438,7 +438,7 @@ def describe() -> dict[str, str]:
         "user": f"{confine.NOBODY} minus the worker's number (from 0), because this is root"
         if root
         else "your own, without new privileges",
-        "environment": f"empty; the worker keeps {', '.join(ALLOWED)} where set",
+        "environment": f"empty; the worker starts with {', '.join(ALLOWED)} where set",
         "source": f"at most {MAX_SOURCE // 1000} kB",
         "result": f"one frame of at most {frames.MAX_FRAME >> 20} MiB; "
         f"text at most {frames.MAX_TEXT} characters",

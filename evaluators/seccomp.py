@@ -9,7 +9,7 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 ALLOWED = {
@@ -161,10 +161,7 @@ def program(reading: bool) -> bytes:
         _Step(_AT_LEAST, _X32, no=1),
         _Step(_RETURN, _KILL),
     ]
-    for number in allowed:
-        steps += [_Step(_EQUAL, number, no=1), _Step(_RETURN, _ALLOW)]
-    for number in DEADLY.values():
-        steps += [_Step(_EQUAL, number, no=1), _Step(_RETURN, _KILL)]
+    steps += _one_of(allowed, _ALLOW) + _one_of(list(DEADLY.values()), _KILL)
     if reading:
         changes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _O_TMPFILE
         for number, place in OPENING.values():
@@ -180,9 +177,16 @@ def program(reading: bool) -> bytes:
     return b"".join(step.packed() for step in steps)
 
 
+def _one_of(numbers: Sequence[int], answer: int) -> list[_Step]:
+    """``answer`` any of these calls: tests that all lead to one return, which is quicker to install."""
+    last = len(numbers) - 1
+    tests = [_Step(_EQUAL, number, yes=last - k, no=int(k == last)) for k, number in enumerate(numbers)]
+    return [*tests, _Step(_RETURN, answer)]
+
+
 def _when(
     number: int, place: int, test: int, value: int, *, wanted: bool, whole: bool = False
-) -> Iterable[_Step]:
+) -> list[_Step]:
     """Allow call ``number`` when ``test`` of an argument's lower half is as ``wanted``, and with ``whole``
     its upper half is 0."""
     low = _ARGUMENTS + 8 * place

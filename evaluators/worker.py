@@ -129,6 +129,7 @@ def _work(
         task = task or load_task_file(origin)
         instances = {("train", task.sizes["train"][0]): task.instances("train", task.sizes["train"][0])}
         decisions = _warm(task, next(iter(instances.values())))
+        os.environ.clear()  # here rather than in every child, where it takes longer than all limits
         ready = json.dumps({"ready": True, **asdict(Ending("frame"))}).encode()
         first = ready + b"\n" + frames.encode_decisions(decisions)
         if Layer.LANDLOCK in layers:
@@ -312,6 +313,8 @@ def _watch(child: int, results: int, limit: float, connection: Any) -> tuple[End
             elif handle in ready:
                 return _ending(child, frame, confined), b""
             now = time.monotonic()
+            if ready and now - last < TICK:
+                continue
             used, running = _activity(child, cpu)
             if not running:
                 asleep += max(0.0, now - last - (used - cpu))
