@@ -133,6 +133,7 @@ class RunConfig:
     memory_mb: int = 2048
     sandbox: str = "auto"
     workers: int = 1
+    trust_remote_code: bool = False
     dtype: Dtype = Dtype.AUTO
     tensor_parallel: int = 1
     replicas: int = 1

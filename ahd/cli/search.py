@@ -116,6 +116,9 @@ def run(
     memory_mb: Annotated[int, typer.Option(help="Memory a candidate may take, in MB.")] = DEFAULTS.memory_mb,
     sandbox: SandboxMode = Mode.AUTO,
     workers: Annotated[int, typer.Option(help="Processes that evaluate candidates.")] = DEFAULTS.workers,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the model.")
+    ] = DEFAULTS.trust_remote_code,
     dtype: Annotated[
         Dtype, typer.Option(help="Number format of the engine; auto: the fastest on this machine.")
     ] = DEFAULTS.dtype,
@@ -172,6 +175,7 @@ def run(
         memory_mb=memory_mb,
         sandbox=sandbox.value,
         workers=workers,
+        trust_remote_code=trust_remote_code,
         dtype=dtype,
         tensor_parallel=tensor_parallel,
         replicas=replicas,

@@ -15,7 +15,9 @@ from ahd.models import runtime
 from operators.model import ModelError
 
 
-def load_engine(path: str, dtype: str, max_length: int, max_batch: int, ranks: int) -> Any:
+def load_engine(
+    path: str, dtype: str, max_length: int, max_batch: int, ranks: int, trusted: bool = False
+) -> Any:
     """Load the engine in silence. When it fails, what it printed is kept and the error says where.
 
     Args:
@@ -24,6 +26,7 @@ def load_engine(path: str, dtype: str, max_length: int, max_batch: int, ranks: i
         max_length: most tokens of a sequence; the model's own limit if that is lower.
         max_batch: most sequences at the same time.
         ranks: processes that the model is split over.
+        trusted: run Python code that comes with the model.
 
     Raises:
         ConfigError: vLLM cannot load it here.
@@ -39,7 +42,9 @@ def load_engine(path: str, dtype: str, max_length: int, max_batch: int, ranks: i
             from vllm.v1.engine.llm_engine import LLMEngine
 
             _shield_numba()
-            config = AutoConfig.from_pretrained(path, local_files_only=True).get_text_config()
+            config = AutoConfig.from_pretrained(
+                path, local_files_only=True, trust_remote_code=trusted
+            ).get_text_config()
             length = min(max_length, getattr(config, "max_position_embeddings", max_length))
             args: dict[str, Any] = {}
             if ranks > 1:
@@ -55,6 +60,7 @@ def load_engine(path: str, dtype: str, max_length: int, max_batch: int, ranks: i
             return LLMEngine.from_engine_args(
                 EngineArgs(
                     model=path,
+                    trust_remote_code=trusted,
                     dtype=dtype,
                     max_model_len=length,
                     max_num_seqs=max_batch,

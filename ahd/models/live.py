@@ -33,6 +33,7 @@ class LiveModel:
         max_length: most tokens of prompt and reply together; the model's own limit if that is lower.
         max_batch: most requests generated at the same time.
         tensor_parallel: processes that the model is split over, one per GPU.
+        trust_remote_code: run Python code that comes with the model.
 
     Raises:
         ConfigError: no such model, or one vLLM cannot load here, or no weight of it is in scope.
@@ -47,14 +48,15 @@ class LiveModel:
         max_length: int = 4096,
         max_batch: int = 64,
         tensor_parallel: int = 1,
+        trust_remote_code: bool = False,
     ) -> None:
         self._name = model if model == names.DEFAULT else Path(model).name
-        path = resolve_model(model)
+        path = resolve_model(model, trust_remote_code)
         runtime.set_environment()
         if model == names.DEFAULT:
             os.environ.setdefault("HF_HUB_OFFLINE", "1")
         dtype = str(runtime.number_format() if dtype == "auto" else dtype)
-        self._engine = load_engine(path, dtype, max_length, max_batch, tensor_parallel)
+        self._engine = load_engine(path, dtype, max_length, max_batch, tensor_parallel, trust_remote_code)
         config = self._engine.model_config
         self._max_length: int = config.max_model_len
         self._max_batch = max_batch

@@ -25,7 +25,8 @@ def load_model(config: RunConfig, tell: Callable[[str], None] = lambda line: Non
         return ServerModel(config.server, perturbation)
     folder = None if config.model == "scripted" else locate(config.model)
     name = str(folder.resolve()) if folder else config.model  # a replica may start in another folder
-    build = partial(_build, name, perturbation, config.dtype, config.tensor_parallel)
+    trusted = config.trust_remote_code
+    build = partial(_build, name, perturbation, config.dtype, config.tensor_parallel, trusted)
     if _replicated(config):
         from ahd.models.replicas import Replicas
 
@@ -33,7 +34,7 @@ def load_model(config: RunConfig, tell: Callable[[str], None] = lambda line: Non
     return build()
 
 
-def _build(name: str, perturbation: Perturbation, dtype: str, tensor_parallel: int) -> Model:
+def _build(name: str, perturbation: Perturbation, dtype: str, tensor_parallel: int, trusted: bool) -> Model:
     """A model in this process."""
     if name == "scripted":
         from ahd.models.scripted import scripted_tsp
@@ -41,7 +42,13 @@ def _build(name: str, perturbation: Perturbation, dtype: str, tensor_parallel: i
         return scripted_tsp(perturbation)
     from ahd.models.live import LiveModel
 
-    return LiveModel(name, perturbation=perturbation, dtype=dtype, tensor_parallel=tensor_parallel)
+    return LiveModel(
+        name,
+        perturbation=perturbation,
+        dtype=dtype,
+        tensor_parallel=tensor_parallel,
+        trust_remote_code=trusted,
+    )
 
 
 def _replicated(config: RunConfig) -> bool:
@@ -86,4 +93,4 @@ def model_parameters(name: str) -> int:
         return DEFAULT_PARAMETERS
     from ahd.models.resolve import count_parameters, resolve_model
 
-    return count_parameters(resolve_model(name))
+    return count_parameters(resolve_model(name, trusted=True))  # only its tensors are looked at

@@ -24,6 +24,18 @@ def test_folders(tmp_path: Path) -> None:
     assert resolve_model(str(tmp_path)) == str(tmp_path)
 
 
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json"])
+def test_a_model_that_brings_code_is_refused_unless_trusted(tmp_path: Path, file: str) -> None:
+    """``auto_map`` would run Python files of the model with the user's rights: one line names the file and
+    the option; nothing of the folder is imported."""
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / file).write_text('{"auto_map": {"AutoConfig": "evil.Config"}}')
+    (tmp_path / "evil.py").write_text("raise SystemExit('ran')")
+    with pytest.raises(ConfigError, match=f"auto_map in {file}.*--trust-remote-code"):
+        resolve_model(str(tmp_path))
+    assert resolve_model(str(tmp_path), trusted=True) == str(tmp_path)
+
+
 def test_parameters_are_counted_from_the_headers(tmp_path: Path) -> None:
     """The count is the number of elements over all safetensors files; a folder without any is refused."""
     save_file = pytest.importorskip("safetensors.numpy").save_file
