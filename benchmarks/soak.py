@@ -1,0 +1,166 @@
+"""Thousands of candidates, a third of them hostile, through one sandbox: nothing may be left or grow.
+
+    python benchmarks/soak.py [--candidates 10000] [--workers 2] [--json FILE]
+
+Honest candidates are known heuristics of ``tsp`` with a number of their own in them; broken and hostile ones
+are in ``HOSTILE``, with the outcomes they may have. Every so many candidates it prints, for this process and
+the workers: resident memory, open descriptors, threads; and of the whole machine: processes that descend from
+the workers, files in the temporary folder and in shared memory. It fails when an outcome is another than it
+may be, an honest candidate scores anything but its objective, a timeout comes over a second after its limit,
+a process is left, or memory grows by more than ``GROWTH_MB`` after the first tenth.
+"""
+
+import argparse
+import itertools
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+LIMIT = 0.2
+"""CPU seconds a candidate gets."""
+GROWTH_MB = 20.0
+HEAD = "def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):\n"
+FIRST = HEAD + "    return unvisited_nodes[0]\n"
+
+
+def raises(statement: str) -> str:
+    """A candidate that does this where it is loaded."""
+    return f"import os, sys, time\n{statement}\n{FIRST}"
+
+
+HOSTILE: dict[str, tuple[str, set[str]]] = {
+    "endless loop": (raises("while True: pass"), {"timeout"}),
+    "sleeper": (raises("time.sleep(60)"), {"timeout"}),
+    "memory": (raises("held = bytearray(8 << 30)"), {"memory"}),
+    "fork": (raises("os.fork()"), {"forbidden"}),
+    "thread": (raises("import threading; threading.Thread(target=print).start()"), {"forbidden"}),
+    "reads": (raises("open('/etc/passwd').read()"), {"forbidden"}),
+    "writes": (raises("open('/tmp/ahd-soak-canary', 'w').write('x')"), {"forbidden"}),
+    "socket": (raises("import socket; socket.socket()"), {"forbidden"}),
+    "kills its parent": (raises("os.kill(os.getppid(), 9)"), {"forbidden"}),
+    "executes": (raises("os.execv('/bin/true', ['true'])"), {"forbidden"}),
+    "leaves": (raises("os._exit(0)"), {"crashed"}),
+    "crashes": (raises("import ctypes; ctypes.string_at(0)"), {"crashed"}),
+    "floods": (raises("print('x' * 10_000_000)"), {"ok"}),
+    "forges a result": (
+        raises("[os.write(fd, b'AHD1D') for fd in range(3, 64)]"),
+        {"runtime_error", "crashed"},
+    ),
+    "negative alias": (HEAD + "    return -1\n", {"invalid_solution"}),
+    "repeats a node": (HEAD + "    return current_node\n", {"invalid_solution"}),
+    "syntax": ("def select_next_node(", {"syntax_error"}),
+    "raises": (HEAD + "    raise KeyError\n", {"runtime_error"}),
+}
+
+
+def figures(workers: list[int]) -> dict[str, float]:
+    """What is held now."""
+    shared = Path("/dev/shm")
+    return {
+        "main_mb": resident(os.getpid()),
+        "workers_mb": sum(map(resident, workers)),
+        "descriptors": sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in (os.getpid(), *workers)),
+        "threads": len(os.listdir("/proc/self/task")),
+        "children": sum(parent in workers for parent in parents().values()),
+        "temporary": len(os.listdir(tempfile.gettempdir())),
+        "shared": len(os.listdir(shared)) if shared.is_dir() else 0,
+    }
+
+
+def resident(pid: int) -> float:
+    """MiB of a process in memory."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def parents() -> dict[int, int]:
+    """The parent of every process, dead ones that nobody has reaped included."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            found[int(entry)] = int(fields[1])
+    return found
+
+
+def soak(candidates: int, workers: int, every: int) -> dict[str, Any]:
+    """Put ``candidates`` through a sandbox; the figures, and what went wrong."""
+    from evaluators.sandbox import Sandbox
+    from problems.tsp import problem
+
+    honest = problem.simplest[1]
+    hostile = itertools.cycle(HOSTILE.items())
+    wrong: list[str] = []
+    counts: Counter[str] = Counter()
+    rows: list[dict[str, float]] = []
+    latest = 0.0
+    with Sandbox(problem, workers=workers, memory_mb=512, time_limit=LIMIT) as sandbox:
+        expected = sandbox.submit(honest, time_limit=10.0).result().objective
+        began = time.monotonic()
+        for first in range(0, candidates, every):
+            pending = []
+            for number in range(first, min(first + every, candidates)):
+                if number % 3:
+                    future = sandbox.submit(f"{honest}\n# {number}\n", time_limit=10.0)
+                    pending.append(("honest", {"ok"}, future))
+                else:
+                    name, (source, allowed) = next(hostile)
+                    pending.append((name, allowed, sandbox.submit(f"{source}\n# {number}\n")))
+            for name, allowed, future in pending:
+                outcome = future.result()
+                counts[outcome.status.value] += 1
+                if outcome.status.value not in allowed:
+                    wrong.append(f"{name}: {outcome.status}: {outcome.detail}")
+                if name == "honest" and outcome.objective != expected:
+                    wrong.append(f"honest: {outcome.objective} instead of {expected}")
+                if outcome.status.value == "timeout":
+                    latest = max(latest, outcome.seconds - LIMIT)
+            now = {"candidates": float(first + len(pending))} | figures(sandbox.pids)
+            rows.append(now | {"seconds": time.monotonic() - began})
+            print("  ".join(f"{key} {value:.6g}" for key, value in rows[-1].items()), flush=True)
+    if latest > 1.0:
+        wrong.append(f"a timeout came {latest:.2f} s after its limit")
+    if any(row["children"] for row in rows):
+        wrong.append("processes were left")
+    settled = rows[min(len(rows) - 1, max(1, len(rows) // 10))]
+    growth = {key: rows[-1][key] - settled[key] for key in figures([])}
+    if max(growth["main_mb"], growth["workers_mb"]) > GROWTH_MB or growth["descriptors"] > 0:
+        wrong.append(f"something grows: {growth}")
+    return {
+        "outcomes": dict(counts),
+        "latest_timeout_s": latest,
+        "growth": growth,
+        "wrong": wrong,
+        "rows": rows,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--candidates", type=int, default=10_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--every", type=int, default=500, help="candidates between two looks")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    options = parser.parse_args()
+    from benchmarks.machine import facts, write
+
+    machine = facts()
+    found = soak(options.candidates, options.workers, options.every)
+    print(f"outcomes: {found['outcomes']}")
+    print(f"latest timeout: {found['latest_timeout_s']:.3f} s after its limit; growth: {found['growth']}")
+    for text in found["wrong"]:
+        print(f"WRONG: {text}")
+    write(options.json, machine, candidates=options.candidates, workers=options.workers, **found)
+    sys.exit(bool(found["wrong"]))
+
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parent.parent)
+    main()
