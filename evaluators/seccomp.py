@@ -41,7 +41,6 @@ ALLOWED = {
     "getpid": 39,
     "exit": 60,
     "uname": 63,
-    "fcntl": 72,
     "gettimeofday": 96,
     "getrlimit": 97,
     "getrusage": 98,
@@ -107,6 +106,8 @@ DEADLY = {
 SIGNALLING = {"kill": 62, "tkill": 200, "tgkill": 234}
 """Allowed only to the process itself."""
 _CLONE3 = 435
+_FCNTL, _OWNERS = 72, 8
+"""``fcntl``, and the bit of all its commands that have the kernel signal whoever owns a descriptor."""
 _PRLIMIT, _NEW_LIMIT = 302, 2
 _OWN = 0x7FFFFFFF
 """Stands for the process's number until it is known."""
@@ -168,6 +169,7 @@ def program(reading: bool) -> bytes:
             steps += _when(number, place, _ANY_BIT, changes, wanted=False)
     for number in SIGNALLING.values():
         steps += _when(number, 0, _EQUAL, _OWN, wanted=True)
+    steps += _when(_FCNTL, 1, _ANY_BIT, _OWNERS, wanted=False)
     steps += _when(_PRLIMIT, _NEW_LIMIT, _EQUAL, 0, wanted=True, whole=True)
     steps += [
         _Step(_EQUAL, _CLONE3, no=1),  # so that the C library falls back to clone, which fails readably

@@ -154,7 +154,7 @@ def _distances(value: Any, n: int, turn: int) -> np.ndarray:
         raise InvalidSolution(
             f"call {turn}: the result has shape {array.shape} of {array.dtype}, not {(n, n)} of numbers"
         )
-    array = array.astype(np.float64)
+    array = array.astype(np.float64, order="C")  # the only order the compiled loops are there for
     if not np.isfinite(array).all():
         raise NonFinite(f"call {turn}: the result has entries that are not finite")
     return array

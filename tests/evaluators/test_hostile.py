@@ -1,319 +1,204 @@
-"""Broken and hostile candidates: each gets its typed outcome and leaves nothing behind."""
+"""Broken and hostile candidates: each gets its typed outcome and leaves nothing behind, whoever runs them and
+whichever layers there are."""
 
-import textwrap
-from dataclasses import dataclass
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from evaluators import layers
+from evaluators.layers import Layer
 from evaluators.outcome import Status
-from evaluators.sandbox import MAX_SOURCE, Sandbox
-from tests.evaluators.aftermath import NEAREST_LENGTH, assert_unharmed
+from evaluators.sandbox import Sandbox
+from tests.evaluators.aftermath import eventually, leftovers
+from tests.evaluators.hostile_cases import CASES, PROBLEMS, SMALLEST, Case, inside, top
+from tests.evaluators.hostile_report import MEMORY_MB, SECRET, Surroundings, earned, faults, run
 
-S = Status
-HEAD = "def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):"
-FIRST = "return unvisited_nodes[0]"
-
-
-@dataclass(frozen=True)
-class Case:
-    name: str
-    source: str
-    allowed: tuple[Status, ...]
-    detail: str = ""
+ROOT = Path(__file__).parents[2]
+USER = 12345
 
 
-def body(text: str) -> str:
-    """A candidate whose function has this body."""
-    return (
-        "import numpy as np\n" + HEAD + "\n" + textwrap.indent(textwrap.dedent(text).strip(), "    ") + "\n"
+@pytest.fixture(scope="module")
+def surroundings() -> Iterator[Surroundings]:
+    with Surroundings() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def sandbox_for() -> Iterator[Callable[[str], Sandbox]]:
+    """One for each problem, in turn: asked for another problem, it ends the one before. At the end of each,
+    the simplest heuristic scores what it always does."""
+    held: dict[str, Sandbox] = {}
+
+    def end() -> None:
+        for problem, sandbox in held.items():
+            with sandbox:
+                simplest = PROBLEMS[problem].simplest[1]
+                outcome = sandbox.submit(simplest, *SMALLEST[problem]).result()
+            assert outcome.objective == earned(problem, simplest), outcome
+        held.clear()
+
+    def given(problem: str) -> Sandbox:
+        if problem not in held:
+            end()
+            held[problem] = Sandbox(PROBLEMS[problem], memory_mb=MEMORY_MB)
+        return held[problem]
+
+    yield given
+    end()
+
+
+def parameters() -> list[Any]:
+    return [
+        pytest.param(
+            case,
+            id=case.name.replace(" ", "-"),
+            marks=[pytest.mark.xfail(reason=case.hole)] if case.hole else [],
+        )
+        for case in CASES
+    ]
+
+
+@pytest.mark.parametrize("case", parameters())
+def test_typed_outcome_and_nothing_left(
+    sandbox_for: Callable[[str], Sandbox], case: Case, surroundings: Surroundings
+) -> None:
+    """The outcome is the one allowed, its text is harmless and tells no secret, an ok has the objective that
+    its decisions have when computed here, and no file, listener or process knows of it afterwards."""
+    sandbox = sandbox_for(case.problem)
+    outcome = run(sandbox, case, surroundings)
+    assert faults(case, outcome, sandbox.layers) == []
+    if sandbox.layers == frozenset(Layer):
+        assert SECRET not in outcome.detail
+        assert surroundings.touched() == []
+    assert eventually(lambda: not leftovers(sandbox.pids)), leftovers(sandbox.pids)
+
+
+def test_every_problem_has_its_share() -> None:
+    """No name is used twice, and each problem of the package has at least 30 cases."""
+    assert len({case.name for case in CASES}) == len(CASES)
+    counts = Counter(case.problem for case in CASES)
+    assert counts.keys() == PROBLEMS.keys()
+    assert min(counts.values()) >= 30
+
+
+MARK = """
+import builtins, gc, numpy as np, random, sys, time
+assert not any(hasattr(each, "mark") for each in (np, builtins, random, sys)), "someone was here before"
+np.mark = builtins.mark = random.mark = sys.mark = 1
+np.random.seed(7)
+np.argmin = np.argmax = np.where = None
+"""
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_nothing_passes_from_one_candidate_to_the_next(problem: str) -> None:
+    """What a candidate does to modules and random state, the next does not see, nor its score."""
+    simplest = PROBLEMS[problem].simplest[1]
+    with Sandbox(PROBLEMS[problem], memory_mb=MEMORY_MB) as sandbox:
+        first, second = (sandbox.submit(top(MARK, problem), *SMALLEST[problem]).result() for _ in range(2))
+        honest = sandbox.submit(simplest, *SMALLEST[problem]).result()
+    assert (first.status, first.objective, first.detail) == (second.status, second.objective, second.detail)
+    assert "before" not in second.detail
+    assert honest.objective == earned(problem, simplest)
+
+
+@pytest.mark.parametrize("problem", ["bpp-aco", "tsp"])
+def test_state_kept_between_instances_is_the_candidates_own(
+    sandbox_for: Callable[[str], Sandbox], problem: str
+) -> None:
+    """A candidate may count its calls; that neither reaches the next candidate nor its inputs."""
+    source = inside("global calls\ncalls = globals().get('calls', 0) + 1\nassert calls < 10**6", problem)
+    for _ in range(2):
+        outcome = sandbox_for(problem).submit(source, *SMALLEST[problem]).result()
+        assert outcome.objective == earned(problem, PROBLEMS[problem].simplest[1]), outcome
+
+
+REACH = {"files", "network"}
+"""Kinds of cases that may get what they want where no layer stands against them."""
+
+
+def told(without: list[Layer], prefix: tuple[str, ...] = (), cwd: Path = ROOT) -> Any:
+    """What ``hostile_report`` prints."""
+    options = [word for layer in without for word in ("--without", layer.value)] + ["--bound"] * bool(without)
+    done = subprocess.run(
+        [*prefix, sys.executable, "-m", "tests.evaluators.hostile_report", *options],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        cwd=cwd,
+        env=os.environ | {"HOME": str(cwd), "PYTHONDONTWRITEBYTECODE": "1"},
     )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
 
 
-def top(text: str) -> str:
-    """A candidate that does this when it is loaded, and is nearest neighbour otherwise."""
-    return textwrap.dedent(text).strip() + "\n" + body(FIRST)
+def check(report: Any, force: set[Layer]) -> None:
+    """Every case was as it has to be; only those that no layer stood against have touched anything."""
+    assert set(report["layers"]) == force
+    assert report["left"] == []
+    holes = {case.name for case in CASES if case.hole}
+    assert {name: what for name, what in report["wrong"].items() if name not in holes} == {}
+    excused = {case.name for case in CASES if case.kind in REACH and not case.binding(frozenset(force))}
+    assert report["touched"].keys() <= excused
+    ok = [name for name, (status, _, _) in report["cases"].items() if status == Status.OK]
+    for name in set(ok) - holes:
+        _, objective, honest = report["cases"][name]
+        assert objective == honest, name
 
 
-def forged(frame: str) -> str:
-    """A candidate that writes a frame of its own to every descriptor it can find and leaves."""
-    return top(
-        f"""
-        import os, struct
-        def pack(kind, payload): return struct.pack("<4scQ", b"AHD1", kind, len(payload)) + payload
-        for fd in range(3, 64):
-            try: os.write(fd, {frame})
-            except OSError: pass
-        os._exit(0)
-        """
-    )
+@pytest.mark.slow
+def test_as_an_ordinary_user() -> None:
+    """The same outcomes when the whole sandbox is run by a user without rights.
+
+    The interpreter may lie in a folder that only root can enter, so this user may read everything; with
+    Landlock, candidates may not all the same.
+    """
+    if os.geteuid() != 0:
+        pytest.skip("the other tests have been run by one")
+    if shutil.which("setpriv") is None:
+        pytest.skip("needs setpriv")
+    if layers.missing():
+        pytest.skip("needs both layers")
+    rights = "-all,+dac_read_search"
+    prefix = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+    prefix += [f"--inh-caps={rights}", "--ambient-caps=+dac_read_search", f"--bounding-set={rights}"]
+    with tempfile.TemporaryDirectory(prefix="ahd-user-") as folder:
+        place = Path(folder)
+        for name in ("evaluators", "problems", "tests"):  # with the compiled loops, where they can be written
+            shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("references"))
+        for path in (place, *place.rglob("*")):
+            os.chown(path, USER, USER)
+        report = told([], tuple(prefix), place)
+    assert report["user"] == USER
+    check(report, set(Layer))
 
 
-CASES = [
-    Case("unfinished bracket", "def select_next_node(", (S.SYNTAX_ERROR,), "line 1"),
-    Case("prose", "Sure! Here is your heuristic.\n" + body(FIRST), (S.SYNTAX_ERROR,)),
-    Case("null byte", body(FIRST) + "\0", (S.SYNTAX_ERROR,), "null"),
-    Case("lone surrogate", body(FIRST) + "# \udcff", (S.SYNTAX_ERROR,), "Unicode"),
-    Case("too long", "#" * MAX_SOURCE + "\n" + body(FIRST), (S.SYNTAX_ERROR,), "longer"),
-    Case("deep nesting", "x = " + "[" * 5000, (S.SYNTAX_ERROR, S.MEMORY)),
-    Case(
-        "deep attribute chain", "x = a" + ".b" * 50000, (S.SYNTAX_ERROR, S.MEMORY, S.CRASHED, S.RUNTIME_ERROR)
-    ),
-    Case("nothing", "", (S.NO_FUNCTION,), "select_next_node"),
-    Case("another name", "def choose(a, b, c, d): return c[0]", (S.NO_FUNCTION,)),
-    Case("a number under the name", "select_next_node = 5", (S.NO_FUNCTION,)),
-    Case("too few parameters", "def select_next_node(a, b, c): return c[0]", (S.BAD_SIGNATURE,)),
-    Case("too many parameters", "def select_next_node(a, b, c, d, e): return c[0]", (S.BAD_SIGNATURE,)),
-    Case(
-        "keyword under another name", "def select_next_node(a, b, c, *, d): return c[0]", (S.BAD_SIGNATURE,)
-    ),
-    Case(
-        "exception with a line",
-        body("x = 1\nreturn x / 0"),
-        (S.RUNTIME_ERROR,),
-        "ZeroDivisionError: division by zero (line 4)",
-    ),
-    Case("huge exception text", body("raise ValueError('x' * 10**7)"), (S.RUNTIME_ERROR,), "(line 3)"),
-    Case(
-        "terminal escapes in text",
-        body(r"raise ValueError('\x1b[2J\x07\r\n[red]boo')"),
-        (S.RUNTIME_ERROR,),
-        "boo",
-    ),
-    Case(
-        "exception that cannot be shown",
-        body("class E(Exception):\n    def __str__(self): raise E\nraise E"),
-        (S.RUNTIME_ERROR,),
-        "E: ?",
-    ),
-    Case(
-        "exception whose text takes for ever",
-        body("class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E"),
-        (S.TIMEOUT,),
-    ),
-    Case(
-        "missing module",
-        "import not_a_module_at_all\n" + body(FIRST),
-        (S.RUNTIME_ERROR,),
-        "not_a_module_at_all",
-    ),
-    Case("recursion", body("return select_next_node(*[None] * 4)"), (S.RUNTIME_ERROR,), "RecursionError"),
-    Case("KeyboardInterrupt", body("raise KeyboardInterrupt"), (S.RUNTIME_ERROR,), "KeyboardInterrupt"),
-    Case("GeneratorExit", body("raise GeneratorExit"), (S.RUNTIME_ERROR,)),
-    Case(
-        "score of the wrong shape",
-        body("return np.argmin(distance_matrix[:, :3] + np.ones(7))"),
-        (S.RUNTIME_ERROR,),
-    ),
-    Case("yields", body("yield 1"), (S.INVALID_SOLUTION,), "generator"),
-    Case("None", body("return None"), (S.INVALID_SOLUTION,), "NoneType"),
-    Case("string", body("return str(unvisited_nodes[0])"), (S.INVALID_SOLUTION,), "str"),
-    Case("bool", body("return True"), (S.INVALID_SOLUTION,), "bool"),
-    Case("numpy bool", body("return np.bool_(True)"), (S.INVALID_SOLUTION,), "bool"),
-    Case("all of them", body("return unvisited_nodes"), (S.INVALID_SOLUTION,), "ndarray"),
-    Case("array of one", body("return unvisited_nodes[:1]"), (S.INVALID_SOLUTION,), "ndarray"),
-    Case("0-d object array", body("return np.array({}, dtype=object)"), (S.INVALID_SOLUTION,), "dict"),
-    Case("half a node", body("return unvisited_nodes[0] + 0.5"), (S.INVALID_SOLUTION,)),
-    Case("complex", body("return complex(unvisited_nodes[0])"), (S.INVALID_SOLUTION,)),
-    Case(
-        "pretends to be an index",
-        "class I:\n    def __index__(s): return 5\n" + body("return I()"),
-        (S.INVALID_SOLUTION,),
-    ),
-    Case("NaN", body("return np.nan"), (S.NONFINITE,)),
-    Case("minus infinity", body("return float('-inf')"), (S.NONFINITE,)),
-    Case(
-        "FloatingPointError", body("with np.errstate(all='raise'): return np.float64(1) / 0"), (S.NONFINITE,)
-    ),
-    Case("start again", body("return destination_node"), (S.INVALID_SOLUTION,), "node 0 was visited before"),
-    Case(
-        "stay",
-        body("return unvisited_nodes[0] if current_node == 0 else current_node"),
-        (S.INVALID_SOLUTION,),
-    ),
-    Case("node too high", body("return len(distance_matrix)"), (S.INVALID_SOLUTION,), "there is no node 50"),
-    Case(
-        "negative alias",
-        body("return unvisited_nodes[0] - len(distance_matrix)"),
-        (S.INVALID_SOLUTION,),
-        "no node",
-    ),
-    Case("beyond 64 bits", body("return 7 ** 9999"), (S.INVALID_SOLUTION,), "64 bits"),
-    Case("float beyond 64 bits", body("return 1e300"), (S.INVALID_SOLUTION,), "64 bits"),
-    Case("endless loop", body("while True: pass"), (S.TIMEOUT,), "0.5 s"),
-    Case("endless loop on loading", top("while True: pass"), (S.TIMEOUT,)),
-    Case("endless sleep", body("import time\ntime.sleep(1e5)"), (S.TIMEOUT,)),
-    Case(
-        "swallows every exception",
-        body("while True:\n    try:\n        while True: pass\n    except BaseException: pass"),
-        (S.TIMEOUT,),
-    ),
-    Case(
-        "ignores signals",
-        top(
-            """
-            import signal
-            for number in range(1, 65):
-                try: signal.signal(number, signal.SIG_IGN)
-                except (OSError, ValueError): pass
-            while True: pass
-            """
-        ),
-        (S.TIMEOUT,),
-    ),
-    Case("stops itself", top("import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)"), (S.TIMEOUT,)),
-    Case("one endless call into C", top("max(range(10**16))"), (S.TIMEOUT,)),
-    Case("waits for input", body("import sys\nreturn int(sys.stdin.read() or 'x')"), (S.RUNTIME_ERROR,)),
-    Case("stdout flood", body("while True: print('y' * 10000)"), (S.TIMEOUT,)),
-    Case("100 GB of bytes", top("x = bytearray(100 * 10**9)"), (S.MEMORY,)),
-    Case("100 GB of zero pages", body("x = np.zeros((10**5, 125000))"), (S.MEMORY,)),
-    Case("grows bit by bit", body("x = []\nwhile True: x.append(np.ones(10**7))"), (S.MEMORY,)),
-    Case("grows a list", body("x = [0]\nwhile True: x += x"), (S.MEMORY,)),
-    Case("leaves with 0", top("import os\nos._exit(0)"), (S.CRASHED,), "exit code 0"),
-    Case("leaves with 3 on the way", body("import os\nos._exit(3)"), (S.CRASHED,), "exit code 3"),
-    Case("sys.exit", body("import sys\nsys.exit('bye')"), (S.CRASHED,), "sys.exit"),
-    Case("aborts", top("import os\nos.abort()"), (S.CRASHED,), "SIGABRT"),
-    Case("reads address 1", top("import ctypes\nctypes.string_at(1)"), (S.CRASHED,), "SIGSEGV"),
-    Case("kills itself", top("import os\nos.kill(os.getpid(), 9)"), (S.CRASHED,), "SIGKILL"),
-    Case("kills its parent", top("import os\nos.kill(os.getppid(), 9)"), (S.FORBIDDEN,)),
-    Case("closes its descriptors", top("import os\nos.closerange(0, 64)"), (S.CRASHED,)),
-    Case("closes them and stays", top("import os\nos.closerange(0, 64)\nwhile True: pass"), (S.CRASHED,)),
-    Case("forks", top("import os\nos.fork()"), (S.FORBIDDEN,)),
-    Case(
-        "leaves a sleeper in another session",
-        top(
-            """
-            import os, time
-            try:
-                if os.fork() == 0:
-                    os.setsid()
-                    time.sleep(60)
-            except OSError: pass
-            """
-        ),
-        (S.OK,),
-    ),
-    Case(
-        "a hundred threads",
-        top(
-            """
-            import threading, time
-            try:
-                for _ in range(100): threading.Thread(target=time.sleep, args=(60,)).start()
-            except RuntimeError: pass
-            """
-        ),
-        (S.OK,),
-    ),
-    Case("subprocess", top("import subprocess\nsubprocess.run(['true'])"), (S.FORBIDDEN,)),
-    Case(
-        "grows a file",
-        top(
-            """
-            import os, tempfile
-            with tempfile.TemporaryFile(dir='/tmp', buffering=0) as file: file.write(b'x')
-            """
-        ),
-        (S.FORBIDDEN,),
-    ),
-    Case(
-        "lifts its limits",
-        top("import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))"),
-        (S.RUNTIME_ERROR,),
-    ),
-    Case("reads secrets", top("import os\nassert not os.environ, dict(os.environ)"), (S.OK,)),
-    Case(
-        "writes to the distances", body("distance_matrix[:] = 0\n" + FIRST), (S.RUNTIME_ERROR,), "read-only"
-    ),
-    Case(
-        "writes to the nodes",
-        body("unvisited_nodes[0] = unvisited_nodes[-1]\n" + FIRST),
-        (S.RUNTIME_ERROR,),
-        "read-only",
-    ),
-    Case("unlocks the distances", body("distance_matrix.setflags(write=True)\n" + FIRST), (S.RUNTIME_ERROR,)),
-    Case("unlocks the nodes", body("unvisited_nodes.setflags(write=True)\n" + FIRST), (S.RUNTIME_ERROR,)),
-    Case(
-        "overwrites memory",
-        body("import ctypes\nctypes.memset(distance_matrix.ctypes.data, 0, 800)\n" + FIRST),
-        (S.OK,),
-    ),
-    Case("returns a view of its input", body("return unvisited_nodes[0:1].reshape(())"), (S.OK,)),
-    Case("returns a float", body("return float(unvisited_nodes[0])"), (S.OK,)),
-    Case("returns float32", body("return np.float32(unvisited_nodes[0])"), (S.OK,)),
-    Case("returns uint8", body("return np.uint8(unvisited_nodes[0])"), (S.OK,)),
-    Case(
-        "reordered parameters",
-        "def select_next_node(unvisited_nodes, distance_matrix, current_node, destination_node): " + FIRST,
-        (S.OK,),
-    ),
-    Case("parameters under other names", "def select_next_node(a, b, c, d, e=1): return c[0]", (S.OK,)),
-    Case(
-        "a callable object",
-        "class C:\n    def __call__(self, a, b, c, d): return c[0]\nselect_next_node = C()",
-        (S.OK,),
-    ),
-    Case(
-        "a dataclass", top("from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int = 1"), (S.OK,)
-    ),
-    Case(
-        "stays in a destructor",
-        top("class D:\n    def __del__(self):\n        while True: pass\nd = D()"),
-        (S.OK,),
-    ),
-    Case("chatty", body("print('step', current_node)\n" + FIRST), (S.OK,)),
-    Case(
-        "breaks the builtins",
-        top("import builtins\nbuiltins.sum = builtins.max = builtins.abs = None"),
-        (S.OK, S.RUNTIME_ERROR),
-    ),
-    Case(
-        "edits the solver's frame",
-        body(
-            f"""
-            import sys
-            frame = sys._getframe(1)
-            frame.f_globals['distances'] = None
-            frame.f_locals['visited'][:] = False
-            {FIRST}
-            """
-        ),
-        (S.OK, S.INVALID_SOLUTION, S.RUNTIME_ERROR),
-    ),
-    Case("forges an ok", forged("pack(b'E', b'ok'.ljust(20) + b'0.0')"), (S.CRASHED,), "unknown status"),
-    Case("forges a kind", forged("pack(b'P', b'cos')"), (S.CRASHED,)),
-    Case("forges a length", forged("struct.pack('<4scQ', b'AHD1', b'D', 2**63)"), (S.CRASHED,), "too large"),
-    Case(
-        "forges a shape", forged("pack(b'D', b'i' + bytes([2]) + struct.pack('<QQ', 2**62, 4))"), (S.CRASHED,)
-    ),
-    Case(
-        "forges an empty solution",
-        forged("pack(b'D', b'i' + bytes([2]) + struct.pack('<QQ', 0, 50))"),
-        (S.INVALID_SOLUTION,),
-    ),
-    Case("forges noise", forged("b'\\xff' * 5000"), (S.CRASHED,)),
-    Case("forges half a frame", forged("pack(b'D', bytes(100))[:50]"), (S.CRASHED,), "half"),
-    Case(
-        "forges a tour of one node",
-        forged("pack(b'D', b'i' + bytes([2]) + struct.pack('<QQ', 64, 50) + bytes(64 * 50 * 8))"),
-        (S.INVALID_SOLUTION,),
-    ),
-    Case(
-        "forges float tours",
-        forged("pack(b'D', b'f' + bytes([2]) + struct.pack('<QQ', 64, 50) + bytes(64 * 50 * 8))"),
-        (S.INVALID_SOLUTION,),
-    ),
-]
+@pytest.mark.slow
+@pytest.mark.parametrize("without", [[Layer.LANDLOCK], [Layer.SECCOMP], list(Layer)], ids="+".join)
+def test_with_layers_absent(without: list[Layer]) -> None:
+    """With the filter alone all is refused that is with both. With Landlock alone, files and TCP are.
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name.replace(" ", "-"))
-def test_typed_outcome_and_nothing_left(tsp_sandbox: Sandbox, case: Case) -> None:
-    """The outcome is one of those allowed, its text is harmless, and the sandbox works on as before."""
-    limit = 4.0 if Status.MEMORY in case.allowed else 0.5
-    outcome = tsp_sandbox.submit(case.source, time_limit=limit).result(timeout=60)
-    assert outcome.status in case.allowed, outcome
-    assert case.detail in outcome.detail
-    assert len(outcome.detail) <= 500
-    assert outcome.detail == "" or outcome.detail.isprintable()
-    if outcome.status is Status.OK:
-        assert outcome.objective == NEAREST_LENGTH
-    assert_unharmed(tsp_sandbox)
+    With neither, no process is left, no score is changed and none is better than earned; then the cases of
+    files and network may get what they want, as with Landlock alone those may that it knows nothing of: mode,
+    owner, times and attributes of files, and sockets other than TCP and abstract ones. Those are the cases of
+    these kinds whose ``by`` names none of the layers in force. Run are those that a layer stands against: for
+    the others layers make no difference.
+    """
+    if layers.missing():
+        pytest.skip("needs both layers")
+    report = told(without)
+    check(report, set(Layer) - set(without))
+    if len(without) == 2 and os.geteuid() == 0:
+        reached = {what for found in report["touched"].values() for what in found}
+        assert reached == {"files", "secret", "TCP", "UDP", "UNIX", "ABSTRACT"}, (
+            "nothing here could have been touched"
+        )
