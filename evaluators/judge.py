@@ -25,12 +25,15 @@ def judge(
     ``seed`` is that of the solver of a seeded problem.
 
     Raises:
-        SandboxError: the candidate could not be run, or the verifier fails: it raised something else
-            than ``InvalidSolution`` or ``NonFinite``, or returned no number.
+        SandboxError: the candidate could not be run, the answer is none, or the verifier fails: it raised
+            something else than ``InvalidSolution`` or ``NonFinite``, or returned no number.
     """
     line, _, frame = answer.partition(b"\n")
-    ending = json.loads(line)
-    how, code, text = ending["how"], ending["code"], frames.clean(ending["text"])
+    try:
+        ending = json.loads(line)
+        how, code, text = str(ending["how"]), int(ending["code"]), frames.clean(str(ending["text"]))
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        raise SandboxError("the answer of the sandbox worker cannot be read") from None
     if how == "fault":
         raise fault(problem, text)
     if how in ("timeout", "starved"):

@@ -5,6 +5,7 @@ its main module is not imported again, and its environment is not passed on: a w
 variables of an allow-list and single-threaded numerical libraries, set before numpy loads.
 """
 
+import contextlib
 import io
 import os
 from typing import Any
@@ -69,7 +70,8 @@ class _CleanPopen(Popen):
             os.close(orders)
             os.close(held_by_child)
         self.sentinel = sentinel
-        with open(sender, "wb", closefd=False) as file:
+        # a process that is already gone has nothing to read: whoever waits for its answer is told
+        with contextlib.suppress(BrokenPipeError), open(sender, "wb", closefd=False) as file:
             file.write(message.getbuffer())
 
 

@@ -193,6 +193,12 @@ def may_be_compiled(problem: Task, instances: np.ndarray) -> bool:
     return problem.compiled is not None and len(instances) >= COMPILED_FROM
 
 
+def _was_killed(answer: bytes) -> bool:
+    """Whether the candidate's process was ended by SIGKILL, before it ran or after."""
+    ending = json.loads(answer.partition(b"\n")[0])
+    return bool(ending["how"] in ("signal", "fault") and ending["code"] == signal.SIGKILL)
+
+
 def _unreadable(source: str) -> str:
     """Why ``source`` cannot even be sent to a worker, or nothing."""
     try:
@@ -322,15 +328,16 @@ class _Slot:
     def _in_form(self, job: _Job, compiled: bool) -> Outcome:
         """The outcome of a job in one form.
 
-        A worker may die of its candidate or of something else, such as a machine short of memory. So
-        the candidate is tried again on a fresh one, and has ``crashed`` only if that dies as well.
+        A worker may die of its candidate or of something else, such as a machine short of memory, which
+        may also kill the candidate's own process. So the candidate is tried again, on a fresh worker where
+        that died, and has ``crashed`` only if that happens again.
 
         Raises:
             SandboxError: the problem or the sandbox does not work.
         """
         detail, seconds = "", 0.0
         path = "compiled" if compiled else "interpreted"
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             failure = self._start()
             if failure is not None:
                 raise failure
@@ -343,6 +350,8 @@ class _Slot:
                 detail, seconds = f"the worker process died: {error}", time.monotonic() - start
                 self._drop_worker()
             else:
+                if attempt + 1 < ATTEMPTS and _was_killed(answer):
+                    continue
                 problem = self._sandbox.problem
                 status, text, objective = judge(problem, job.instances, answer, job.seed)
                 return Outcome(status, objective, text, time.monotonic() - start, path)

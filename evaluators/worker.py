@@ -74,7 +74,8 @@ class Ending:
 
     ``how`` is ``frame`` (it sent a whole frame), ``exit`` or ``signal`` (with ``code``), ``timeout``,
     ``starved`` (the wall cap came first), ``bad`` (``text`` says why the result is none), or
-    ``fault`` (the candidate never ran: the problem or the system failed, ``text`` says how).
+    ``fault`` (the candidate never ran: the problem or the system failed, ``text`` says how, ``code`` is the
+    signal that ended its process, if one did).
     """
 
     how: str
@@ -339,9 +340,10 @@ def _activity(child: int, before: float) -> tuple[float, bool]:
 
 def _ending(child: int, frame: bytearray, confined: bool) -> Ending:
     """How a child without a whole frame ended; one that still runs has closed its pipe."""
-    if not confined:
-        return Ending("fault", text="a process ended before it was confined")
     gone = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if not confined:
+        code = 0 if gone is None or gone.si_code == os.CLD_EXITED else gone.si_status
+        return Ending("fault", code, "a process ended before it was confined")
     if gone is None:
         return Ending("bad", text="closed its result pipe")
     if gone.si_code != os.CLD_EXITED:

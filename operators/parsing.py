@@ -13,6 +13,7 @@ from problems.problem import Problem
 __all__ = ["Parsed", "completion_in", "fill", "normalise", "parse_reply"]
 
 _MOST_TEXT = 100_000
+_MOST_READ = 400_000
 _MOST_COMPLETION = 8_000
 _MOST_LINES = 64
 _MOST_LINE = 400
@@ -150,11 +151,14 @@ def _defines(code: str, function: str) -> bool:
 
 
 def _longest_parsing(text: str) -> str:
-    """Cut the prose after unfenced code: drop lines from the end until the rest parses."""
+    """Cut the prose after unfenced code: drop lines from the end until the rest parses, or enough was read:
+    hostile text can be wrong in its last line, however many are dropped."""
     lines = text.split("\n")
     count = len(lines)
-    while count > 0:
+    read = 0
+    while count > 0 and read < _MOST_READ:
         part = "\n".join(lines[:count])
+        read += len(part)
         try:
             parse(part)
             return part

@@ -1,5 +1,6 @@
 """Runs a command; imports stay inside the commands, so that each starts as fast as it can."""
 
+import errno
 import os
 import sqlite3
 import sys
@@ -14,6 +15,8 @@ from ahd.cli import search, results, scores, weights, machine  # noqa: F401
 # isort: on
 from ahd.cli.app import app
 from ahd.config import ConfigError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def main() -> None:
@@ -47,11 +50,15 @@ def _run_command() -> object:
     except typer.Abort:
         raise KeyboardInterrupt from None
     except sqlite3.Error as error:
-        _fail(f"the run file cannot be read or written ({error}): check the disk, then `ahd resume` the run")
+        mend = "make space on its disk or check that, then go on with `ahd resume`"
+        _fail(f"the run file cannot be read or written ({error}): {mend}")
+    except MemoryError:
+        _fail("out of memory: end other programs or use a smaller model, then go on with `ahd resume`")
     except BrokenPipeError:
         raise
     except OSError as error:
-        _fail(f"{error.filename or 'input or output'}: {error.strerror or error}")
+        mend = ": make space there; a run goes on with `ahd resume`" if error.errno in _FULL else ""
+        _fail(f"{error.filename or 'input or output'}: {error.strerror or error}{mend}")
 
 
 def _fail(message: str) -> NoReturn:

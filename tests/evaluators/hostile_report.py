@@ -1,8 +1,8 @@
 """Runs the hostile candidates in one circumstance and prints what became of them, as one JSON object.
 
 ``python -m tests.evaluators.hostile_report [--without landlock] [--without seccomp] [--bound]``, from the
-folder that holds the packages; ``--bound``: only those that a layer stands against. ``cases`` maps each name to
-status, objective and the objective its decisions honestly have; ``wrong`` names those whose outcome is not
+folder that holds the packages; ``--bound``: only those that a layer stands against. ``cases`` maps each name
+to status, objective and the objective its decisions honestly have; ``wrong`` names those whose outcome is not
 what has to hold here; ``touched`` what happened outside, by name; ``left`` those that left a process.
 """
 

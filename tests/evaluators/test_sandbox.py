@@ -90,6 +90,39 @@ def test_a_worker_that_dies_once_costs_its_candidate_nothing() -> None:
         assert sandbox.pids != [worker]
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.3])
+def test_a_candidate_that_is_killed_once_is_tried_again(delay: float) -> None:
+    """The same where the machine kills the candidate's own process, before it is confined or later."""
+    slow = "import time\nend = time.time() + 1\nwhile time.time() < end: pass\n" + NEAREST
+    with Sandbox(tsp) as sandbox:
+        assert_unharmed(sandbox)
+        future = sandbox.submit(slow, time_limit=30)
+        child = child_of(sandbox.pids[0])
+        time.sleep(delay)
+        os.kill(child, signal.SIGKILL)
+        outcome = future.result(timeout=60)
+        assert outcome.objective == NEAREST_LENGTH, outcome
+
+
+def test_a_worker_that_is_killed_at_once_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even before it has been told what to do."""
+    spawn, killed = os.posix_spawn, []
+
+    def spawn_and_kill(*arguments: Any, **options: Any) -> int:
+        pid = spawn(*arguments, **options)
+        if not killed:
+            killed.append(pid)
+            os.kill(pid, signal.SIGKILL)
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        return pid
+
+    monkeypatch.setattr(os, "posix_spawn", spawn_and_kill)
+    with Sandbox(tsp) as sandbox:
+        assert_unharmed(sandbox)
+    assert killed
+    assert not Path(f"/proc/{killed[0]}").exists()
+
+
 def test_a_candidate_whose_workers_all_die_is_crashed() -> None:
     """When the second worker dies as well, the candidate is ``crashed``, and the next one runs."""
     with Sandbox(tsp) as sandbox:
