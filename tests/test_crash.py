@@ -66,7 +66,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lines", [3, 30, 75, 130])
+@pytest.mark.parametrize("lines", [30, 130])
 def test_kill_9_and_resume(tmp_path: Path, whole: Path, lines: int) -> None:
     """kill -9 after some events: nothing is lost or doubled, no process stays, the end is the same."""
     folder = tmp_path / "run"
@@ -127,15 +127,14 @@ def test_a_stop_is_clean_and_says_how_to_resume(tmp_path: Path, whole: Path, num
 
 @pytest.mark.slow
 @pytest.mark.live
-def test_a_killed_live_run_keeps_its_weights(tmp_path: Path) -> None:
+def test_a_killed_live_run_keeps_its_weights(tmp_path: Path, shallow: Path) -> None:
     """kill -9 after the first update of a live model: the resumed run spends exactly the budget, loses and
     doubles nothing, and its last hash is what the log alone gives from the base weights."""
     from ahd.es.perturbation import perturbation_of
-    from ahd.models.resolve import resolve_model
     from ahd.models.weights import Masters
 
     folder = tmp_path / "run"
-    process = start(folder, "smollm2-135m", budget=24)
+    process = start(folder, str(shallow), budget=24)
     assert process.stdout is not None
     for line in process.stdout:
         if json.loads(line)["event"] == "updated":
@@ -157,7 +156,7 @@ def test_a_killed_live_run_keeps_its_weights(tmp_path: Path) -> None:
     assert sum(row.phase == "search" for row in rows) == 24
     assert updates[:1] == logged
     perturbation = perturbation_of(store.config)
-    masters = Masters.load(Path(resolve_model("smollm2-135m")), perturbation=perturbation)
+    masters = Masters.load(shallow, perturbation=perturbation)
     assert masters.hash() == store.meta("base_hash")
     for update in updates:
         masters.update(update.seeds, update.weights, update.alpha)

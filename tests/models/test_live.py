@@ -13,7 +13,7 @@ from ahd.config import ConfigError, Kind
 from ahd.es.perturbation import Perturbation
 from ahd.models.tags import tagged
 from operators.model import Direction, Reply, Request, UpdateRefused
-from tests.models.conftest import LAYERS
+from tests.conftest import LAYERS
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
