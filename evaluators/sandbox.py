@@ -193,10 +193,11 @@ def may_be_compiled(problem: Task, instances: np.ndarray) -> bool:
     return problem.compiled is not None and len(instances) >= COMPILED_FROM
 
 
-def _was_killed(answer: bytes) -> bool:
-    """Whether the candidate's process was ended by SIGKILL, before it ran or after."""
+def _may_be_the_machines_fault(answer: bytes) -> bool:
+    """Whether the candidate's process was ended by SIGKILL, before it ran or after, or got no core."""
     ending = json.loads(answer.partition(b"\n")[0])
-    return bool(ending["how"] in ("signal", "fault") and ending["code"] == signal.SIGKILL)
+    killed = ending["how"] in ("signal", "fault") and ending["code"] == signal.SIGKILL
+    return bool(killed or ending["how"] == "starved")
 
 
 def _unreadable(source: str) -> str:
@@ -329,8 +330,8 @@ class _Slot:
         """The outcome of a job in one form.
 
         A worker may die of its candidate or of something else, such as a machine short of memory, which
-        may also kill the candidate's own process. So the candidate is tried again, on a fresh worker where
-        that died, and has ``crashed`` only if that happens again.
+        may also kill the candidate's own process, or so busy that it never runs. So the candidate is tried
+        again, on a fresh worker where that died, and has failed only if that happens again.
 
         Raises:
             SandboxError: the problem or the sandbox does not work.
@@ -350,7 +351,7 @@ class _Slot:
                 detail, seconds = f"the worker process died: {error}", time.monotonic() - start
                 self._drop_worker()
             else:
-                if attempt + 1 < ATTEMPTS and _was_killed(answer):
+                if attempt + 1 < ATTEMPTS and _may_be_the_machines_fault(answer):
                     continue
                 problem = self._sandbox.problem
                 status, text, objective = judge(problem, job.instances, answer, job.seed)

@@ -16,6 +16,7 @@ import sysconfig
 import time
 import warnings
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def _work(
             if compiled and not compiles:
                 _warm_compiler(task)
                 compiles = True
-            if "numba" in source and not compiles:
+            if "numba" in source:
                 _warm_numba()
             seconds = limit + COMPILE_SECONDS * compiled
             own = replace(confines, used_bytes=confine.address_space(), cpu_seconds=seconds)
@@ -186,6 +187,7 @@ def _warm(task: Task, instances: np.ndarray) -> np.ndarray:
     return decisions
 
 
+@cache
 def _warm_numba() -> None:
     """Compile something, so that forks find Numba and its compiler loaded."""
     from numba import njit
