@@ -149,9 +149,10 @@ def per_second(workers: int, count: int) -> float:
         return count / (time.perf_counter() - started)
 
 
-def isolation(name: str, count: int) -> dict[str, float]:
+def isolation(name: str, count: int, mode: str = "auto") -> dict[str, float]:
     """Milliseconds that the sandbox adds to an evaluation of a problem, wall and CPU, medians and mean."""
     from evaluators.candidate import load
+    from evaluators.layers import Mode
     from evaluators.sandbox import Sandbox
     from problems import registry
 
@@ -165,7 +166,7 @@ def isolation(name: str, count: int) -> dict[str, float]:
 
     known = dataclasses.replace(problem, run=run)
     wall, verifying = [], []
-    with Sandbox(known) as sandbox:
+    with Sandbox(known, mode=Mode(mode)) as sandbox:
         for _ in range(5):
             sandbox.submit(source).result()
         before = _processor(sandbox.pids)

@@ -18,7 +18,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -49,17 +48,12 @@ def interpreter() -> float:
 
 def costs(repeats: int) -> dict[str, float]:
     """Medians by name."""
-    from evaluators import confine, landlock, layers, seccomp, worker
+    from evaluators import confine, layers, worker
     from problems.tsp import problem
 
     worker._warm(problem, problem.instances("train", 50))
-    there = layers.chosen(layers.Mode.AUTO)
     plain = confine.Confines(confine.address_space(), 2048 << 20, 10.0, 0)
-    full = replace(
-        plain,
-        rules=landlock.ruleset(worker._libraries()) if layers.Layer.LANDLOCK in there else None,
-        filter=seccomp.program(layers.Layer.LANDLOCK in there) if layers.Layer.SECCOMP in there else None,
-    )
+    full = worker.layered(plain, layers.chosen(layers.Mode.AUTO))
     parent = os.getpid()
     jobs: dict[str, Callable[[], None]] = {
         "bare fork": lambda: None,
@@ -77,17 +71,9 @@ def costs(repeats: int) -> dict[str, float]:
 
 def whole(repeats: int) -> dict[str, dict[str, float]]:
     """What the sandbox adds, by mode."""
-    import evaluators.sandbox as module
-    from benchmarks import evaluators as benchmark
-    from evaluators.layers import Mode
+    from benchmarks.evaluators import isolation
 
-    made = module.Sandbox
-    found = {}
-    for mode in (Mode.OFF, Mode.AUTO):
-        module.Sandbox = lambda problem, mode=mode: made(problem, mode=mode)  # type: ignore[assignment,misc]
-        found[mode.value] = benchmark.isolation("tsp", repeats)
-    module.Sandbox = made  # type: ignore[misc]
-    return found
+    return {mode: isolation("tsp", repeats, mode) for mode in ("off", "auto")}
 
 
 def main() -> None:

@@ -134,10 +134,7 @@ def _work(
         os.environ.clear()  # here rather than in every child, where it takes longer than all limits
         ready = json.dumps({"ready": True, **asdict(Ending("frame"))}).encode()
         first = ready + b"\n" + frames.encode_decisions(decisions)
-        if Layer.LANDLOCK in layers:
-            confines = replace(confines, rules=landlock.ruleset(_libraries()))
-        if Layer.SECCOMP in layers:
-            confines = replace(confines, filter=seccomp.program(reading=Layer.LANDLOCK in layers))
+        confines = layered(confines, layers)
     except _MainIsGone:
         raise
     except BaseException as error:
@@ -197,6 +194,20 @@ def _warm_numba() -> None:
     njit("float64[:](float64[:])")(lambda x: x + 1.0)
     gc.collect()
     gc.freeze()
+
+
+def layered(confines: Confines, layers: frozenset[Layer]) -> Confines:
+    """``confines`` with what these layers need.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    reading = Layer.LANDLOCK in layers
+    return replace(
+        confines,
+        rules=landlock.ruleset(_libraries()) if reading else None,
+        filter=seccomp.program(reading) if Layer.SECCOMP in layers else None,
+    )
 
 
 def _libraries() -> list[str]:

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ahd.config import ConfigError, Kind, Method, Reward, RunConfig, Shaping, Style
+from ahd.config import SANDBOX_MODES, ConfigError, Kind, Method, Reward, RunConfig, Shaping, Style
+from evaluators.layers import Mode
 
 
 def test_round_trip() -> None:
@@ -60,3 +61,8 @@ def test_a_newer_file_is_refused() -> None:
     """Unknown fields mean a newer version wrote the file."""
     with pytest.raises(ConfigError, match="update ahd"):
         RunConfig.from_json('{"problem": "tsp", "method": "eoh", "style": "auto", "wings": 2}')
+
+
+def test_the_sandbox_modes_are_those_of_the_sandbox() -> None:
+    """A run can be told every mode there is, and no other."""
+    assert set(SANDBOX_MODES) == {mode.value for mode in Mode}

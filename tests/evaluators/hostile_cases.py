@@ -943,6 +943,15 @@ def select_next_operation(times, ready, machine_free, work_left, operations_left
 """
 """Tries every choice to the end with the most work left, which takes the whole instance."""
 
+
+def returned(problem: str, *rows: tuple[str, str, Status]) -> list[Case]:
+    """A case for each name, what is returned, and the outcome."""
+    return [
+        Case(f"{name}: {problem}", returning(text, problem), (status,), problem=problem, kind="arrays")
+        for name, text, status in rows
+    ]
+
+
 ODD = [
     Case(
         "keeps the bins",
@@ -971,42 +980,26 @@ ODD = [
         honest=PROBLEMS["job-shop"].heuristics["most work left"],
         hole="the whole instance is in the candidate's process, in the frame of the loop",
     ),
-    *(
-        Case(
-            f"{name}: bin-packing-online",
-            returning(text, "bin-packing-online"),
-            (status,),
-            problem="bin-packing-online",
-            kind="arrays",
-        )
-        for name, text, status in (
-            ("one too few", "answer[:-1]", S.INVALID_SOLUTION),
-            ("a number", "1.0", S.INVALID_SOLUTION),
-            ("objects", "answer.astype(object)", S.INVALID_SOLUTION),
-            ("a ragged list", "[[1], [1, 2]]", S.INVALID_SOLUTION),
-            ("one NaN at the start", "np.where(np.arange(len(bins)) == 0, np.nan, answer)", S.NONFINITE),
-            ("infinities", "np.where(answer == answer.max(), np.inf, -np.inf)", S.OK),
-            ("masked", "np.ma.masked_array(answer, mask=True)", S.OK),
-        )
+    *returned(
+        "bin-packing-online",
+        ("one too few", "answer[:-1]", S.INVALID_SOLUTION),
+        ("a number", "1.0", S.INVALID_SOLUTION),
+        ("objects", "answer.astype(object)", S.INVALID_SOLUTION),
+        ("a ragged list", "[[1], [1, 2]]", S.INVALID_SOLUTION),
+        ("one NaN at the start", "np.where(np.arange(len(bins)) == 0, np.nan, answer)", S.NONFINITE),
+        ("infinities", "np.where(answer == answer.max(), np.inf, -np.inf)", S.OK),
+        ("masked", "np.ma.masked_array(answer, mask=True)", S.OK),
     ),
-    *(
-        Case(
-            f"{name}: admissible-set",
-            returning(text, "admissible-set"),
-            (status,),
-            problem="admissible-set",
-            kind="arrays",
-        )
-        for name, text, status in (
-            ("a vector", "np.ones(3)", S.INVALID_SOLUTION),
-            ("a long integer", "10**30", S.OK),
-            ("an integer without end", "10**400", S.NONFINITE),
-            ("infinity", "float('inf')", S.NONFINITE),
-            ("a bool", "True", S.OK),
-            ("lengths that differ", "[1.0] * (1 + el[0])", S.INVALID_SOLUTION),
-            ("a float of its own", "type('F', (), {'__float__': lambda s: 1.0})()", S.INVALID_SOLUTION),
-            ("a subclass of float", "type('F', (float,), {'__float__': lambda s: 9.0})(0.0)", S.OK),
-        )
+    *returned(
+        "admissible-set",
+        ("a vector", "np.ones(3)", S.INVALID_SOLUTION),
+        ("a long integer", "10**30", S.OK),
+        ("an integer without end", "10**400", S.NONFINITE),
+        ("infinity", "float('inf')", S.NONFINITE),
+        ("a bool", "True", S.OK),
+        ("lengths that differ", "[1.0] * (1 + el[0])", S.INVALID_SOLUTION),
+        ("a float of its own", "type('F', (), {'__float__': lambda s: 1.0})()", S.INVALID_SOLUTION),
+        ("a subclass of float", "type('F', (float,), {'__float__': lambda s: 9.0})(0.0)", S.OK),
     ),
     Case(
         "does not fit",
