@@ -3,11 +3,13 @@
 import ast
 import warnings
 
-UNPARSABLE = (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError)
-"""What Python's parser raises on hostile text (null bytes, deep nesting, huge numbers)."""
+UNPARSABLE = (SyntaxError, ValueError, RecursionError, OverflowError)
+"""What ``parse`` raises on hostile text (null bytes, deep nesting, huge numbers)."""
 
 LARGEST = 200_000
 """Characters beyond which code is not read: the sandbox refuses it too."""
+_ROOM = 64 << 20
+"""Bytes that are free where Python's parser gives up because of the text, not of the machine."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _NAMED_OTHERWISE = (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.ExceptHandler, ast.Match)
@@ -16,14 +18,22 @@ _NAMED_OTHERWISE = (ast.Global, ast.Nonlocal, ast.Import, ast.ImportFrom, ast.Ex
 def parse(code: str) -> ast.Module:
     """``ast.parse`` without warnings on the screen.
 
+    Python's parser answers deep nesting with ``MemoryError`` or ``SystemError``, and so it does when there is
+    no memory. Here the first is a ``ValueError``: a machine without memory must not look like a bad text.
+
     Raises:
-        SyntaxError, ValueError, MemoryError, RecursionError, OverflowError: see ``UNPARSABLE``.
+        SyntaxError, ValueError, RecursionError, OverflowError: see ``UNPARSABLE``.
+        MemoryError: there is no memory.
     """
     if len(code) > LARGEST:
         raise ValueError(f"code of {len(code)} characters")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(code)
+        try:
+            return ast.parse(code)
+        except (MemoryError, SystemError):
+            bytearray(_ROOM)
+            raise ValueError("code that is nested too deeply") from None
 
 
 def normalise(code: str) -> str:

@@ -16,6 +16,14 @@ from ahd.cli import search, results, scores, weights, machine  # noqa: F401
 from ahd.cli.app import app
 from ahd.config import ConfigError
 
+_NO_MEMORY = (
+    "error return without exception set",
+    "failed to map segment",
+    "Could not find/load shared object",
+    "annot allocate memory",
+    "can't start new thread",
+)
+"""What Python, its libraries and the system say for want of memory, beside ``MemoryError``."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -52,13 +60,20 @@ def _run_command() -> object:
     except sqlite3.Error as error:
         mend = "make space on its disk or check that, then go on with `ahd resume`"
         _fail(f"the run file cannot be read or written ({error}): {mend}")
-    except MemoryError:
-        _fail("out of memory: end other programs or use a smaller model, then go on with `ahd resume`")
     except BrokenPipeError:
         raise
-    except OSError as error:
+    except (MemoryError, SystemError, ImportError, RuntimeError, OSError) as error:
+        if _is_shortage(error):
+            _fail("out of memory: end other programs or use a smaller model, then go on with `ahd resume`")
+        if not isinstance(error, OSError):
+            raise
         mend = ": make space there; a run goes on with `ahd resume`" if error.errno in _FULL else ""
         _fail(f"{error.filename or 'input or output'}: {error.strerror or error}{mend}")
+
+
+def _is_shortage(error: BaseException) -> bool:
+    """Whether ``error`` comes of too little memory."""
+    return isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY)
 
 
 def _fail(message: str) -> NoReturn:

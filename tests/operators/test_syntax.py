@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from operators import syntax
 from operators.syntax import normalise
 
 PLAIN = "def f(a, b):\n    c = a + b\n    d = c * 0.5\n    return d\n"
@@ -87,3 +88,19 @@ def test_the_form_is_python_and_stable(lines: list[tuple[str, str]]) -> None:
 def test_hostile_text_is_survived(text: str) -> None:
     """Deep nesting, huge texts, huge numbers and null bytes fall back to the text."""
     assert normalise(f"  {text}\n") == text
+
+
+@pytest.mark.parametrize("kind", [MemoryError, SystemError])
+def test_a_machine_without_memory_is_told_from_a_bad_text(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the parser raises for both counts as the text's fault only where there is memory."""
+
+    def giving_up(*_: object) -> None:
+        raise kind("error return without exception set")
+
+    monkeypatch.setattr(ast, "parse", giving_up)
+    assert normalise(" x \n") == "x"
+    monkeypatch.setattr(syntax, "_ROOM", 1 << 60)
+    with pytest.raises(MemoryError):
+        normalise("x")
