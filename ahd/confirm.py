@@ -1,19 +1,30 @@
-"""The best heuristic of a run has to score again, in a new process, what it scored when it was found."""
+"""The best heuristic of a run has to score again, in a new process, what it scored when it was found, and to
+be as good on instances that it was not found with."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ahd.population import Individual, Population
 from ahd.store import Proposal, Store
 from evaluators.outcome import Outcome
 
-OUTCOME = "not_reproduced"
-"""The outcome that such a proposal is shown with."""
-KEY = "not_reproduced"
+NOT_REPRODUCED = "not_reproduced"
+TRAINING_ONLY = "training_only"
+OUTCOMES = (NOT_REPRODUCED, TRAINING_ONLY)
+"""The outcomes that dropped proposals are shown with: they did not score again what they scored, or are
+worth less elsewhere (``ahd.carry_over``). The run file has the reasons under these keys."""
 TRIES = 2
 """A failure may be the machine's; another objective never is."""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Why a proposal was dropped: one of ``OUTCOMES``, and in words."""
+
+    outcome: str
+    reason: str
 
 
 def confirm(
@@ -21,21 +32,25 @@ def confirm(
     submit: Callable[[str], "Future[Outcome]"],
     store: Store,
     tell: Callable[[str], None],
+    fault: Callable[[Individual], str] = lambda best: "",
 ) -> None:
-    """Drop the best of the population until it scores what it scored; the run file remembers which.
+    """Drop the best of the population until it scores what it scored and has no ``fault``; the run file
+    remembers which.
 
     The rows of the run file stay as they are: a run that is resumed has to meet them again.
     """
-    dropped = not_reproduced(store)
+    reasons = {outcome: _reasons(store, outcome) for outcome in OUTCOMES}
     while (best := population.best) is not None:
-        reason = _difference(best, submit)
+        outcome, reason = NOT_REPRODUCED, _difference(best, submit)
+        if not reason:
+            outcome, reason = TRAINING_ONLY, fault(best)
         if not reason:
             return
         tell(f"proposal {best.proposal} is dropped: {reason}")
         population.members.remove(best)
         if best.proposal is not None:
-            dropped[best.proposal] = reason
-            store.set_meta(**{KEY: json.dumps(dropped)})
+            reasons[outcome][best.proposal] = reason
+            store.set_meta(**{outcome: json.dumps(reasons[outcome])})
 
 
 def _difference(best: Individual, submit: Callable[[str], "Future[Outcome]"]) -> str:
@@ -51,18 +66,28 @@ def _difference(best: Individual, submit: Callable[[str], "Future[Outcome]"]) ->
     return f"its objective was {best.objective:.10g}, evaluated again {found}"
 
 
-def not_reproduced(store: Store) -> dict[int, str]:
+def dropped(store: Store) -> dict[int, Dropped]:
     """Proposals that were dropped, and why.
 
     Raises:
         ConfigError: the run file is damaged.
     """
-    return {int(number): str(reason) for number, reason in (store.meta_record(KEY) or {}).items()}
+    return {
+        number: Dropped(outcome, reason)
+        for outcome in OUTCOMES
+        for number, reason in _reasons(store, outcome).items()
+    }
 
 
-def corrected(rows: Sequence[Proposal], dropped: Mapping[int, str]) -> list[Proposal]:
+def _reasons(store: Store, outcome: str) -> dict[int, str]:
+    return {int(number): str(reason) for number, reason in (store.meta_record(outcome) or {}).items()}
+
+
+def corrected(rows: Sequence[Proposal], gone: Mapping[int, Dropped]) -> list[Proposal]:
     """``rows`` as they are shown: what was dropped has no objective."""
     return [
-        replace(row, outcome=OUTCOME, objective=None, detail=dropped[row.id]) if row.id in dropped else row
+        replace(row, outcome=gone[row.id].outcome, objective=None, detail=gone[row.id].reason)
+        if row.id in gone
+        else row
         for row in rows
     ]

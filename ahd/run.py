@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ahd.config import ConfigError, Dtype, RunConfig, Style
-from ahd.confirm import corrected, not_reproduced
+from ahd.confirm import corrected, dropped
 from ahd.display.replay import replay
 from ahd.es.perturbation import perturbation_of, scales
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
@@ -226,7 +226,7 @@ def _best_stored(store: Store) -> float | None:
 
 
 def _rows(store: Store) -> list[Proposal]:
-    return corrected(store.proposals(), not_reproduced(store))
+    return corrected(store.proposals(), dropped(store))
 
 
 def _gap(problem: Problem, split: str, size: int, objective: float | None) -> float | None:

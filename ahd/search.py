@@ -12,6 +12,7 @@ from typing import Protocol
 
 from ahd import announce
 from ahd.best_file import write_best
+from ahd.carry_over import CarryOver
 from ahd.config import ConfigError, RunConfig, Style
 from ahd.confirm import confirm
 from ahd.es.perturbation import scales
@@ -92,11 +93,15 @@ class Search:
         return self._confirmed()
 
     def _confirmed(self) -> Individual:
-        """The best heuristic that scores again what it scored, the problem's own where none does."""
+        """The best heuristic that scores again what it scored, and elsewhere too; the problem's own where
+        none does."""
         before = self.population.best
-        confirm(
-            self.population, self.evaluator.submit, self.store, lambda text: self.display.show(Note(text))
-        )
+
+        def tell(text: str) -> None:
+            self.display.show(Note(text))
+
+        with CarryOver(self.problem, self.config, tell, self.check_stop) as carry_over:
+            confirm(self.population, self.evaluator.submit, self.store, tell, carry_over.fault)
         if self.population.best is None:
             self._begin_with_simplest()
         if self.population.best != before:

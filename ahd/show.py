@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ahd.announce import directions
 from ahd.config import ConfigError
-from ahd.confirm import corrected, not_reproduced
+from ahd.confirm import corrected, dropped
 from ahd.display.jsonl import as_json as plain_json
 from ahd.display.replay import stored_start, survivors
 from ahd.display.text import clean, clean_block, duration, percent, rate, signed_percent, snippet
@@ -67,7 +67,7 @@ def read(folder: Path) -> Run:
             store.status,
             store.weights_hash(),
             stored_start(store),
-            corrected(store.proposals(), not_reproduced(store)),
+            corrected(store.proposals(), dropped(store)),
             store.updates(),
             store.meta_record("finished"),
             store.meta("schedule") or "",

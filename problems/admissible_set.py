@@ -14,7 +14,7 @@ import numpy as np
 
 from evaluators.outcome import InvalidSolution, NonFinite
 from problems.problem import Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 
 WEIGHTS = {12: 7, 15: 10, 21: 15, 24: 17}
 """Non-zero entries of vectors, by their length: the size of an instance is the length."""
@@ -78,7 +78,7 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
+def _draw(_: Seeded) -> Drawn:
     return {(split, n): np.array([[n, WEIGHTS[n]]]) for split, sizes in SIZES.items() for n in sizes}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution, NonFinite
 from problems.problem import Instance, Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 
 CAPACITY = 100
 SIZES = {"train": (5000, 1000), "val": (5000, 1000), "test": (5000, 1000, 10000)}
@@ -69,8 +69,8 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
-    generator = np.random.RandomState(1234)
+def _draw(seeded: Seeded) -> Drawn:
+    generator = seeded(1234)
 
     def weibull(count: int, size: int) -> np.ndarray:
         sizes = np.clip(generator.weibull(3, count * size) * 45, None, CAPACITY)
@@ -193,6 +193,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

@@ -13,7 +13,7 @@ import numpy as np
 
 from evaluators.outcome import InvalidSolution
 from problems.problem import Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 CAPACITY = 150
@@ -77,14 +77,14 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
+def _draw(seeded: Seeded) -> Drawn:
     drawn = {}
     for split, seed, count, sizes in (
         ("train", 5, 5, (500,)),
         ("val", 3, 64, (120, 500, 1000)),
         ("test", 4, 64, (500, 1000)),
     ):
-        generator = np.random.RandomState(seed)
+        generator = seeded(seed)
         for size in sizes:
             drawn[split, size] = generator.randint(20, 101, size=(count, size)).astype(np.int32)
     return drawn
@@ -151,6 +151,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

@@ -100,7 +100,7 @@ def _faults(problem: Problem) -> Iterator[tuple[str, str]]:
         yield "seeded", "give True or False"
     if not (type(problem.chunk) is int and problem.chunk >= 0):
         yield "chunk", "give a number of instances, 0 for all"
-    for field in ("compiled", "read"):
+    for field in ("compiled", "redraw", "read"):
         if not (getattr(problem, field) is None or callable(getattr(problem, field))):
             yield field, "give a function, or None"
     if not (type(problem.decimals) is int and 0 <= problem.decimals <= MAX_DECIMALS):

@@ -16,7 +16,7 @@ from evaluators.distances import euclidean
 from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution
 from problems.problem import Instance, Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 CAPACITY = 50
@@ -90,8 +90,8 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
-    generator = np.random.RandomState(1234)
+def _draw(seeded: Seeded) -> Drawn:
+    generator = seeded(1234)
     drawn: Drawn = {}
     for split, count, sizes in (("train", 10, (50,)), ("val", 64, (20, 50, 100)), ("test", 64, (50, 100))):
         for size in sizes:
@@ -216,6 +216,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

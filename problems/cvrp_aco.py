@@ -12,7 +12,7 @@ import numpy as np
 
 from evaluators.distances import euclidean
 from problems.problem import Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 CAPACITY = 50
@@ -82,9 +82,9 @@ HEURISTICS = completed(
 )
 
 
-def _draw(tested: tuple[int, ...] = SIZES["test"]) -> Drawn:
+def _draw(seeded: Seeded, tested: tuple[int, ...] = SIZES["test"]) -> Drawn:
     """All splits in one stream. The public file of 20 test nodes is of a stream that tests 20, 50 and 100."""
-    generator = np.random.RandomState(1234)
+    generator = seeded(1234)
 
     def instance(size: int) -> np.ndarray:
         customers = generator.rand(size, 2)
@@ -157,6 +157,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

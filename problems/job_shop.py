@@ -9,7 +9,7 @@ from evaluators.decisions import as_integer, immutable
 from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution
 from problems.problem import Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 SEED = 1993
@@ -92,8 +92,8 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
-    generator = np.random.RandomState(SEED)
+def _draw(seeded: Seeded) -> Drawn:
+    generator = seeded(SEED)
     drawn: Drawn = {}
     for split, count, sizes in (
         ("train", 16, (15,)),
@@ -185,6 +185,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

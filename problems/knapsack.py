@@ -10,7 +10,7 @@ from evaluators.decisions import as_integer
 from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution
 from problems.problem import Instance, Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 SIZES = {"train": (100,), "val": (100, 50, 200), "test": (100, 50, 200)}
@@ -72,8 +72,8 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
-    generator = np.random.RandomState(3333)
+def _draw(seeded: Seeded) -> Drawn:
+    generator = seeded(3333)
     drawn = {("train", 100): generator.rand(64, 100, 2)}
     for split, count in (("val", 64), ("test", 1000)):
         for size in (50, 100, 200):
@@ -201,6 +201,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from problems.problem import Instance, Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 DIMENSIONS = 5
@@ -78,10 +78,10 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
+def _draw(seeded: Seeded) -> Drawn:
     drawn = {}
     for split, seed, count in (("train", 1234, 5), ("val", 3456, 5), ("test", 4567, 64)):
-        generator = np.random.RandomState(seed)
+        generator = seeded(seed)
         for size in SIZES[split]:
             drawn[split, size] = np.stack([_instance(generator, size) for _ in range(count)])
     return drawn
@@ -169,6 +169,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

@@ -19,7 +19,7 @@ import numpy as np
 
 from evaluators.distances import euclidean
 from problems.problem import Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 ANTS, ITERATIONS, DECAY = 20, 50, 0.9
@@ -80,10 +80,10 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
+def _draw(seeded: Seeded) -> Drawn:
     drawn = {}
     for split, seed, count in (("train", 1234, 5), ("val", 3456, 64), ("test", 4567, 64)):
-        generator = np.random.RandomState(seed)
+        generator = seeded(seed)
         for size in SIZES[split]:
             drawn[split, size] = generator.rand(count, size, 2)
     return drawn
@@ -164,6 +164,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

@@ -80,6 +80,10 @@ class Problem:
         compiled: ``run`` once more, for a heuristic that Numba has compiled, with a compiled loop. It
             returns the same decisions, or raises where ``run`` would. Used where instances are many,
             and only if both forms decide alike on some of them. None: there is no such form.
+        redraw: ``(seed, split, size) -> array`` of other instances, drawn as those of ``instances`` are,
+            from any seed of 31 bits: same shape and dtype, the same for the same arguments. At the end
+            of a run the best heuristic is checked on some. None: there are no other instances, or a
+            problem file does not say.
         read: ``path -> instances`` of a file in a public format, for ``ahd evaluate --instances``. Raises
             ``BrokenInstanceFile`` from ``evaluators.instance_files.text``. None: it reads no files.
     """
@@ -102,6 +106,7 @@ class Problem:
     seeded: bool = False
     chunk: int = 0
     compiled: Callable[[Callable[..., Any], np.ndarray], np.ndarray] | None = None
+    redraw: Callable[[int, str, int], np.ndarray] | None = None
     read: Callable[[Path], Sequence[Instance]] | None = None
     origin: str = field(default="", compare=False)
     """File the problem was loaded from when it is not part of the package, else empty."""

@@ -11,7 +11,7 @@ from evaluators.distances import euclidean
 from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution
 from problems.problem import Instance, Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 NEIGHBOURS = 50
@@ -108,8 +108,8 @@ HEURISTICS = completed(
 ) | {"farthest insertion": FARTHEST_INSERTION}
 
 
-def _draw() -> Drawn:
-    generator = np.random.RandomState(1234)
+def _draw(seeded: Seeded) -> Drawn:
+    generator = seeded(1234)
     drawn = {("train", 50): generator.rand(64, 50, 2)}
     for split, count in (("val", 64), ("test", 1000)):
         for size in (20, 50, 100, 200):
@@ -232,6 +232,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

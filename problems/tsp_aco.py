@@ -11,7 +11,7 @@ import numpy as np
 
 from problems import tsp
 from problems.problem import Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 
 CLOSEST = 1e-6
@@ -75,9 +75,9 @@ HEURISTICS = completed(
 )
 
 
-def _draw(tested: tuple[int, ...] = SIZES["test"]) -> Drawn:
+def _draw(seeded: Seeded, tested: tuple[int, ...] = SIZES["test"]) -> Drawn:
     """All splits in one stream. The public file of 20 test nodes is of a stream that tests 20, 50 and 100."""
-    generator = np.random.RandomState(1234)
+    generator = seeded(1234)
     drawn = {("train", 50): generator.rand(5, 50, 2)}
     for split, sizes in (("val", (20, 50, 100)), ("test", tested)):
         for size in sizes:
@@ -144,6 +144,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

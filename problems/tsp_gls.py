@@ -15,7 +15,7 @@ from evaluators.decisions import immutable
 from evaluators.fresh import fresh
 from evaluators.outcome import InvalidSolution, NonFinite
 from problems.problem import Problem, Reference, Skeleton
-from problems.recipe import Drawn, Recipe, completed
+from problems.recipe import Drawn, Recipe, Seeded, completed
 from problems.references import known
 from problems.tsp import objective, read, shown
 
@@ -90,10 +90,10 @@ HEURISTICS = completed(
 )
 
 
-def _draw() -> Drawn:
+def _draw(seeded: Seeded) -> Drawn:
     drawn = {}
     for split, seed, count in (("train", 5, 10), ("val", 3, 64), ("test", 4, 64)):
-        generator = np.random.RandomState(seed)
+        generator = seeded(seed)
         for size in sorted(SIZES[split]):
             drawn[split, size] = generator.random_sample((count, size, 2))
     return drawn
@@ -176,6 +176,7 @@ problem = Problem(
     heuristics=HEURISTICS,
     sizes=SIZES,
     instances=instances,
+    redraw=instances.redraw,
     run=run,
     objective=objective,
     reference=reference,

@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from ahd.config import RunConfig
-from ahd.confirm import OUTCOME, confirm, corrected, not_reproduced
+from ahd.confirm import NOT_REPRODUCED, TRAINING_ONLY, Dropped, confirm, corrected, dropped
 from ahd.population import Individual, Population
 from ahd.store import Proposal, Store
 from evaluators.outcome import Outcome, Status
@@ -42,7 +42,7 @@ def test_what_scores_the_same_stays(tmp_path: Path) -> None:
         confirm(members, answering(answers), store, told.append)
         assert [each.proposal for each in members.members] == [1, 2, 3]
         assert told == []
-        assert not_reproduced(store) == {}
+        assert dropped(store) == {}
 
 
 def test_what_scores_otherwise_is_dropped_and_told(tmp_path: Path) -> None:
@@ -56,7 +56,27 @@ def test_what_scores_otherwise_is_dropped_and_told(tmp_path: Path) -> None:
     assert len(told) == 2
     assert "proposal 1 is dropped: its objective was 1, evaluated again 0.5" in told[0]
     assert "timeout" in told[1]
-    assert set(not_reproduced(store)) == {1, 2}
+    assert {number: each.outcome for number, each in dropped(store).items()} == {
+        1: NOT_REPRODUCED,
+        2: NOT_REPRODUCED,
+    }
+
+
+def test_what_is_worth_less_elsewhere_is_dropped_too(tmp_path: Path) -> None:
+    """Asked only of what scored the same; remembered beside the others, with an outcome of its own."""
+    store = Store.create(tmp_path / "run", RunConfig("tsp"))
+    members, told, asked = population(), [], []
+
+    def fault(best: Individual) -> str:
+        asked.append(best.proposal)
+        return "it fits those" if best.proposal == 2 else ""
+
+    confirm(members, answering({"code 1": [Outcome(Status.OK, 0.5)]}), store, told.append, fault)
+    assert [each.proposal for each in members.members] == asked[1:] == [3]
+    assert asked == [2, 3]
+    assert told[1] == "proposal 2 is dropped: it fits those"
+    assert dropped(store)[1].outcome == NOT_REPRODUCED
+    assert dropped(store)[2] == Dropped(TRAINING_ONLY, "it fits those")
 
 
 def test_rows_are_shown_without_the_objective_that_was_not_reproduced() -> None:
@@ -68,6 +88,6 @@ def test_rows_are_shown_without_the_objective_that_was_not_reproduced() -> None:
         )
         for number in (1, 2)
     ]
-    first, second = corrected(rows, {2: "why"})
+    first, second = corrected(rows, {2: Dropped(NOT_REPRODUCED, "why")})
     assert first is rows[0]
-    assert (second.objective, second.outcome, second.detail) == (None, OUTCOME, "why")
+    assert (second.objective, second.outcome, second.detail) == (None, NOT_REPRODUCED, "why")

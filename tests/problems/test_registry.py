@@ -111,6 +111,7 @@ BAD_FIELDS = {
     ),
     "time_limit": ("0", "-1.0", "float('nan')", "float('inf')", "1e300", "None", "'1'", "True"),
     "decimals": ("-1", "13", "1.5", "None", "True"),
+    "redraw": ("7",),
 }
 
 
