@@ -51,7 +51,8 @@ def costs(repeats: int) -> dict[str, float]:
     from evaluators import confine, layers, worker
     from problems.tsp import problem
 
-    worker._warm(problem, problem.instances("train", 50))
+    worker.preload()
+    worker.ready(problem)
     plain = confine.Confines(confine.address_space(), 2048 << 20, 10.0, 0)
     full = worker.layered(plain, layers.chosen(layers.Mode.AUTO))
     parent = os.getpid()

@@ -1,5 +1,6 @@
 """Runs one candidate, inside its own process, and turns whatever happens into a frame."""
 
+import contextlib
 import errno
 import inspect
 import os
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluators import frames, fresh
+from evaluators import frames, fresh, questions
 from evaluators.outcome import InvalidSolution, NonFinite, Status
 from evaluators.task import Task
 
@@ -94,18 +95,47 @@ def _is_refusal(error: BaseException) -> bool:
 
 
 def evaluate(task: Task, source: str, instances: np.ndarray) -> bytes:
-    """The frame that tells how ``source`` did on ``instances``.
+    """The frame that tells how ``source`` did on ``instances``, or how it failed: see ``caught``.
 
-    Random state is the same for every candidate. Anything but ``SystemExit`` that a candidate raises
-    is a runtime error; ``MemoryError`` and a refused allocation are ``memory``; what the system refuses it
-    is ``forbidden``; ``SystemExit`` is ``crashed``, as leaving the process in any other way is;
-    ``FloatingPointError`` is ``nonfinite``.
+    Random state is the same for every candidate.
     """
-    reserve: Any = np.empty(1 << 20, np.uint8)  # not written to: address space, not pages
-    fresh.reset()
-    try:
+
+    def decide() -> bytes:
+        fresh.reset()
         heuristic = load(source, task.function, task.arguments)
         return frames.encode_decisions(np.asarray(task.run(heuristic, instances)))
+
+    return caught(decide)
+
+
+def answer(function: str, arguments: tuple[str, ...], source: str, channel: int) -> None:
+    """Let ``source`` answer what is asked through ``channel``, until nobody asks any more or it fails."""
+
+    def converse() -> bytes:
+        fresh.reset()
+        heuristic = load(source, function, arguments)
+        asked = questions.Answering(questions.Stream(channel))
+        with contextlib.suppress(questions.Closed):
+            while True:
+                restart, given = asked.question()
+                if restart:
+                    fresh.reset()
+                write_all(channel, questions.answer(heuristic(*given)))
+        return b""
+
+    write_all(channel, caught(converse))
+
+
+def caught(body: Callable[[], bytes]) -> bytes:
+    """The frame that ``body`` makes, or that of its failure.
+
+    Anything but ``SystemExit`` that a candidate raises is a runtime error; ``MemoryError`` and a refused
+    allocation are ``memory``; what the system refuses it is ``forbidden``; ``SystemExit`` is ``crashed``, as
+    leaving the process in any other way is; ``FloatingPointError`` is ``nonfinite``.
+    """
+    reserve: Any = np.empty(1 << 20, np.uint8)  # not written to: address space, not pages
+    try:
+        return body()
     except _Rejected as error:
         return frames.encode_error(error.status, str(error))
     except InvalidSolution as error:

@@ -41,6 +41,13 @@ def hide_memory() -> None:
     _prctl(_PR_SET_DUMPABLE, 0)
 
 
+def stay_on_one_core(number: int) -> None:
+    """Run this process and those it will fork on one core, by ``number`` in turn: of processes that wait for
+    each other by turns, one that has to be woken on another core comes twice as late."""
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[-1 - number % len(cores)]})
+
+
 def address_space() -> int:
     """Bytes of address space this process uses now."""
     with open("/proc/self/statm", "rb") as file:

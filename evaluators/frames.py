@@ -1,12 +1,15 @@
-"""The one message a candidate's process sends back, as bytes. Nothing here unpickles.
+"""What a candidate's process sends back, as bytes. Nothing here unpickles.
 
-Layout: magic (4), kind (1), payload length (uint64, little endian), payload. A *decisions* payload
-is dtype (1: ``i`` int64 or ``f`` float64), number of axes (1), the shape (uint64 each) and the raw
-numbers. An *error* payload is the status padded to 20 bytes and UTF-8 text.
+Layout: magic (4), kind (1), payload length (uint64, little endian), payload. The payload of *decisions*, or
+of an *answer* to one call, is dtype (1: ``i`` int64 or ``f`` float64, in answers also ``b`` bool), number
+of axes (1), the shape (uint64 each) and the raw numbers. That of an *error* is the status padded to 20 bytes
+and UTF-8 text.
 """
 
 import math
 import struct
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +23,8 @@ MAX_TEXT = 500
 _HEADER = struct.Struct("<4scQ")
 HEADER_SIZE = _HEADER.size
 _MAGIC = b"AHD1"
-_DTYPES = {b"i": np.dtype("<i8"), b"f": np.dtype("<f8")}
+_DECISIONS = {b"i": np.dtype("<i8"), b"f": np.dtype("<f8")}
+_ANSWERS = _DECISIONS | {b"b": np.dtype("u1")}
 
 
 class BadFrame(ValueError):
@@ -53,11 +57,23 @@ def encode_decisions(decisions: np.ndarray) -> bytes:
     code = {"i": b"i", "f": b"f"}.get(decisions.dtype.kind)
     if code is None or decisions.dtype.itemsize != 8:
         raise TypeError(f"decisions have to be int64 or float64, not {decisions.dtype}")
-    shape = struct.pack(f"<B{decisions.ndim}Q", decisions.ndim, *decisions.shape)
-    payload = code + shape + decisions.tobytes()
+    return _encode(b"D", code, decisions)
+
+
+def encode_answer(answer: np.ndarray) -> bytes:
+    """Frame an int64, float64 or bool array of any shape.
+
+    Raises:
+        ValueError: larger than ``MAX_FRAME``.
+    """
+    return _encode(b"A", answer.dtype.kind.encode(), answer)
+
+
+def _encode(kind: bytes, code: bytes, array: np.ndarray) -> bytes:
+    payload = code + struct.pack(f"<B{array.ndim}Q", array.ndim, *array.shape) + array.tobytes()
     if len(payload) > MAX_FRAME - HEADER_SIZE:
-        raise ValueError(f"decisions of {len(payload)} bytes are too large")
-    return _HEADER.pack(_MAGIC, b"D", len(payload)) + payload
+        raise ValueError(f"numbers of {len(payload)} bytes are too large")
+    return _HEADER.pack(_MAGIC, kind, len(payload)) + payload
 
 
 def encode_error(status: Status, text: str) -> bytes:
@@ -97,9 +113,32 @@ def decode(frame: bytes) -> np.ndarray | tuple[Status, str]:
         if status is Status.OK:
             raise BadFrame("the result has an unknown status")
         return status, clean(payload[20:].decode("utf-8", "replace"))
-    if kind != b"D" or len(payload) < 2 or payload[:1] not in _DTYPES:
+    if kind != b"D":
         raise BadFrame("the result has an unknown kind")
-    dtype, axes = _DTYPES[payload[:1]], payload[1]
+    return _numbers(payload, _DECISIONS)
+
+
+def is_error(frame: bytes) -> bool:
+    """Whether a whole frame tells of a failure."""
+    return frame[4:5] == b"E"
+
+
+def decode_answer(frame: bytes) -> np.ndarray:
+    """The array of an answer, from a whole frame, which may be forged.
+
+    Raises:
+        BadFrame: it is no answer.
+    """
+    if frame[4:5] != b"A":
+        raise BadFrame("the result is no answer to a call")
+    array = _numbers(frame[HEADER_SIZE:], _ANSWERS)
+    return array != 0 if array.dtype == np.uint8 else array
+
+
+def _numbers(payload: bytes, dtypes: Mapping[bytes, np.dtype[Any]]) -> np.ndarray:
+    if len(payload) < 2 or payload[:1] not in dtypes:
+        raise BadFrame("the result has an unknown kind")
+    dtype, axes = dtypes[payload[:1]], payload[1]
     start = 2 + 8 * axes
     if len(payload) < start:
         raise BadFrame("the result has no shape")

@@ -15,8 +15,10 @@ def reset() -> None:
     np.random.seed(0)
 
 
-def fresh(instances: Iterable[T]) -> Iterator[T]:
-    """``instances``, with the random state reset before each."""
+def fresh(instances: Iterable[T], heuristic: object = None) -> Iterator[T]:
+    """``instances``, with the random state reset before each: this process's, or, of a heuristic that answers
+    from another one (``evaluators.referee``), that one's."""
+    restart = getattr(heuristic, "restart", reset)
     for instance in instances:
-        reset()
+        restart()
         yield instance

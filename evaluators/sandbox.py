@@ -23,7 +23,8 @@ from evaluators.launch import ALLOWED, CleanProcess
 from evaluators.layers import Mode
 from evaluators.outcome import Outcome, SandboxError, Status
 from evaluators.task import COMPILE_SECONDS, MAX_SECONDS, Task, scaled_limit
-from evaluators.worker import TICK, serve, wall_cap
+from evaluators.watch import TICK, wall_cap
+from evaluators.worker import Order, packed, serve
 
 MAX_SOURCE = 200_000
 """Most bytes of source a candidate may have."""
@@ -151,9 +152,9 @@ class Sandbox:
 
     @property
     def pids(self) -> list[int]:
-        """Process ids of the workers alive now."""
+        """Process ids of the workers alive now, and of their referees."""
         workers = [slot.worker for slot in self._slots]
-        return [worker.pid for worker in workers if worker is not None]
+        return [pid for worker in workers if worker is not None for pid in worker.pids]
 
     def close(self) -> None:
         """Cancel what waits, kill what runs, end the workers."""
@@ -272,7 +273,7 @@ class _Slot:
             worker = _Worker(self._sandbox, self._number)
             self.worker = worker
             try:
-                answer = worker.receive(START_LIMIT)
+                answer = worker.ready()
             except _WorkerDied as error:
                 failure = SandboxError(f"the sandbox worker does not start: {error}")
             else:
@@ -367,14 +368,32 @@ class _Worker:
     def __init__(self, sandbox: Sandbox, slot: int) -> None:
         self._connection, theirs = Pipe()
         self._child = 0
+        self._referee = 0
         problem = sandbox.problem
-        task = None if problem.origin else problem
-        order = (task, problem.origin, sandbox.memory_mb, slot, sandbox.layers, theirs)
-        self._process: Any = CleanProcess(target=serve, args=order, daemon=True)
+        apart = (problem.function, problem.arguments) if problem.apart else None
+        order = Order(problem.origin, apart, sandbox.memory_mb, slot, sandbox.layers)
+        self._process: Any = CleanProcess(target=serve, args=(order, theirs), daemon=True)
         self._process.start()
         self.pid: int = self._process.pid
         theirs.close()
         self._lock = threading.Lock()
+        with contextlib.suppress(OSError):  # who waits for its first answer will learn that it is gone
+            self._connection.send_bytes(packed(problem))
+
+    @property
+    def pids(self) -> list[int]:
+        """Its process, and its referee's where it has one."""
+        return [self.pid] + [self._referee] * (self._referee > 0)
+
+    def ready(self) -> bytes:
+        """Its first answer.
+
+        Raises:
+            _WorkerDied: there is none.
+        """
+        answer = self.receive(START_LIMIT)
+        self._referee = int(json.loads(answer.partition(b"\n")[0]).get("referee", 0))
+        return answer
 
     def receive(self, seconds: float) -> bytes:
         try:

@@ -1,7 +1,8 @@
 """The warm parent ("zygote") of candidates: one per worker slot, it forks a process per candidate.
 
 It loads the problem, its instances and the compiled solver loops once and never runs candidate code
-itself. What goes back to the main process is one JSON line and the candidate's frame, byte for byte.
+itself; of a problem that is ``apart``, its referee loads them. What goes back to the main process is one JSON
+line and the candidate's frame, byte for byte.
 """
 
 import contextlib
@@ -9,29 +10,27 @@ import gc
 import importlib
 import json
 import os
-import select
 import signal
+import socket
 import sys
 import sysconfig
-import time
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
+from multiprocess.reduction import ForkingPickler
 
-from evaluators import candidate, confine, frames, landlock, seccomp
+from evaluators import candidate, confine, frames, landlock, referee, seccomp
 from evaluators.confine import Confines
+from evaluators.descendants import end_descendants, end_group
 from evaluators.layers import Layer
+from evaluators.referee import Referee, RefereeIsGone
 from evaluators.task import COMPILE_SECONDS, Task, load_task_file
+from evaluators.watch import CONFINED, Ending, MainIsGone, watch
 
-TICK = 0.05
-"""Seconds between two looks at a running candidate."""
-GRACE = 0.2
-"""Seconds a candidate has to exit by itself after closing its result pipe."""
-WALL_FACTOR, WALL_EXTRA = 10.0, 10.0
-_CONFINED = b"\0"
 PRELOADED = (
     *(
         "abc",
@@ -64,41 +63,35 @@ PRELOADED = (
 process that holds it is dearer to fork."""
 
 
-def wall_cap(limit: float) -> float:
-    """Most wall seconds for a candidate with ``limit`` CPU seconds, however busy the machine is."""
-    return WALL_FACTOR * limit + WALL_EXTRA
-
-
 @dataclass(frozen=True)
-class Ending:
-    """How a candidate's process ended.
+class Order:
+    """What a worker is for.
 
-    ``how`` is ``frame`` (it sent a whole frame), ``exit`` or ``signal`` (with ``code``), ``timeout``,
-    ``starved`` (the wall cap came first), ``bad`` (``text`` says why the result is none), or
-    ``fault`` (the candidate never ran: the problem or the system failed, ``text`` says how, ``code`` is the
-    signal that ended its process, if one did).
+    ``origin`` is the file of a problem that is not part of the package. ``apart`` has name and arguments of
+    the function that candidates define, of a problem whose loop runs in another process than they; else None.
     """
 
-    how: str
-    code: int = 0
-    text: str = ""
+    origin: str
+    apart: tuple[str, tuple[str, ...]] | None
+    memory_mb: int
+    slot: int
+    layers: frozenset[Layer]
 
 
-class _MainIsGone(Exception):
-    pass
+def packed(task: Task) -> bytes:
+    """``task`` as the first message of a connection: nothing where the worker has to read its file."""
+    return b"" if task.origin else bytes(ForkingPickler.dumps(task))
 
 
-def serve(
-    task: Task | None, origin: str, memory_mb: int, slot: int, layers: frozenset[Layer], connection: Any
-) -> None:
-    """Answer jobs from ``connection`` until it closes.
+def serve(order: Order, connection: Any) -> None:
+    """Answer jobs from ``connection`` until it closes. The first message is the task (``packed``).
 
     A job is JSON, ``[source, split, size, first, count, limit, compiled]``: the candidate gets ``count``
     instances from number ``first`` on, and runs compiled or interpreted.
 
-    First sends ``{"failed": reason}``, or that it is ready and what the simplest heuristic decides on the
-    first training instance, as the ending and frame of a job; then for each job ``{"pid": child}`` (0
-    when there is none) and an ``Ending`` followed by a newline and the frame.
+    First sends ``{"failed": reason}``, or that it is ready, its referee (0: none) and what the simplest
+    heuristic decides on the first training instance, as the ending and frame of a job; then for each job
+    ``{"pid": child}`` (0 when there is none) and an ``Ending`` followed by a newline and the frame.
 
     When the main process dies, so does the worker, even a stopped one. Without a candidate it is
     killed; while it has one it is woken (``SIGCONT``), finds its connection closed, and kills all its
@@ -111,77 +104,100 @@ def serve(
     confine.hide_memory()
     confine.close_descriptors(connection.fileno())
     try:
-        _work(task, origin, Confines(0, memory_mb << 20, 0.0, slot), layers, connection)
-    except (EOFError, OSError, _MainIsGone):
+        _work(order, connection)
+    except (EOFError, OSError, MainIsGone):
         pass
     finally:
-        _end_descendants()
+        end_descendants()
         os._exit(0)
 
 
 def _leave(number: int, frame: object) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise _MainIsGone
+    raise MainIsGone
 
 
-def _work(
-    task: Task | None, origin: str, confines: Confines, layers: frozenset[Layer], connection: Any
-) -> None:
+def _work(order: Order, connection: Any) -> None:
+    def load() -> Task:
+        given = connection.recv_bytes()
+        task: Task = ForkingPickler.loads(given) if given else load_task_file(order.origin)
+        return task
+
+    def loaded() -> tuple[Task | None, bytes]:
+        try:
+            task = load()
+            return task, ready(task, os.getpid())
+        except BaseException as error:
+            return None, failed(error)
+
+    bench: _Together | _Apart
     try:
-        task = task or load_task_file(origin)
-        instances = {("train", task.sizes["train"][0]): task.instances("train", task.sizes["train"][0])}
-        decisions = _warm(task, next(iter(instances.values())))
+        preload()
+        if order.apart is None:
+            bench = _Together(load(), connection)
+            first = ready(bench.task)
+        else:
+            confine.stay_on_one_core(order.slot)
+            judge, first = referee.start(loaded)
+            bench = _Apart(judge, *order.apart, connection)
         os.environ.clear()  # here rather than in every child, where it takes longer than all limits
-        ready = json.dumps({"ready": True, **asdict(Ending("frame"))}).encode()
-        first = ready + b"\n" + frames.encode_decisions(decisions)
-        confines = layered(confines, layers)
-    except _MainIsGone:
+        confines = layered(Confines(0, order.memory_mb << 20, 0.0, order.slot), order.layers)
+        gc.collect()
+        gc.freeze()
+    except (MainIsGone, RefereeIsGone):
         raise
     except BaseException as error:
-        connection.send_bytes(json.dumps({"failed": frames.one_line(error)}).encode())
+        connection.send_bytes(failed(error))
         return
     connection.send_bytes(first)
-    compiles = False
     while True:
-        source, split, size, first, count, limit, compiled = json.loads(connection.recv_bytes())
+        job = _Job(*json.loads(connection.recv_bytes()))
+        if "numba" in job.source:
+            _warm_numba()
+        seconds = job.limit + COMPILE_SECONDS * job.compiled
+        own = replace(confines, used_bytes=confine.address_space(), cpu_seconds=seconds)
         try:
-            if (split, size) not in instances:
-                instances[split, size] = task.instances(split, size)
-            given = instances[split, size][first : first + count]
-        except _MainIsGone:
-            raise
-        except BaseException as error:
+            ending, frame = bench.evaluate(job, own)
+        except _NotStarted as error:
             connection.send_bytes(b'{"pid": 0}')
-            text = f"instances({split!r}, {size}) fails with {frames.one_line(error)}"
-            ending, frame = Ending("fault", text=text), b""
-        else:
-            if compiled and not compiles:
-                _warm_compiler(task)
-                compiles = True
-            if "numba" in source:
-                _warm_numba()
-            seconds = limit + COMPILE_SECONDS * compiled
-            own = replace(confines, used_bytes=confine.address_space(), cpu_seconds=seconds)
-            ending, frame = _evaluate(task, source, given, own, compiled, connection)
+            ending, frame = Ending("fault", text=str(error)), b""
         connection.send_bytes(json.dumps(asdict(ending)).encode() + b"\n" + frame)
 
 
-def _warm(task: Task, instances: np.ndarray) -> np.ndarray:
-    """Load what candidates will use, so that forks have it: modules and compiled loops.
+@dataclass(frozen=True)
+class _Job:
+    source: str
+    split: str
+    size: int
+    first: int
+    count: int
+    limit: float
+    compiled: bool
 
-    Returns:
-        What the simplest heuristic decides on the first instance.
-    """
+
+def failed(error: BaseException) -> bytes:
+    """What to say first when there will be no answers."""
+    return json.dumps({"failed": frames.one_line(error)}).encode()
+
+
+def ready(task: Task, referee: int = 0) -> bytes:
+    """What to say first: that all goes well, which process is the referee (0: none), and what the simplest
+    heuristic decides on the first training instance. That also compiles the loops."""
+    instances = task.instances("train", task.sizes["train"][0])
+    source = next(iter(task.heuristics.values()))
+    heuristic = candidate.load(source, task.function, task.arguments)
+    decisions = np.asarray(task.run(heuristic, instances[:1]))
+    sys.modules.pop("candidate", None)
+    line = json.dumps({"ready": True, "referee": referee, **asdict(Ending("frame"))})
+    return line.encode() + b"\n" + frames.encode_decisions(decisions)
+
+
+def preload() -> None:
+    """Load what candidates may use, so that forks have it."""
     for name in PRELOADED:
         importlib.import_module(name)
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    source = next(iter(task.heuristics.values()))
-    decisions = np.asarray(task.run(candidate.load(source, task.function, task.arguments), instances[:1]))
-    sys.modules.pop("candidate", None)
-    gc.collect()
-    gc.freeze()
-    return decisions
 
 
 @cache
@@ -192,6 +208,16 @@ def _warm_numba() -> None:
     for name in ("multiprocessing.synchronize", "numba.np.ufunc.parallel"):
         importlib.import_module(name)
     njit("float64[:](float64[:])")(lambda x: x + 1.0)
+    gc.collect()
+    gc.freeze()
+
+
+def _warm_compiler(task: Task) -> None:
+    """Compile a known heuristic, so that forks need not load the compiler. Where that fails, they try."""
+    from evaluators import compiled
+
+    with contextlib.suppress(Exception):
+        compiled.warm(task)
     gc.collect()
     gc.freeze()
 
@@ -225,174 +251,112 @@ def _libraries() -> list[str]:
     return [*installed, *native, os.path.dirname(__file__)]
 
 
-def _warm_compiler(task: Task) -> None:
-    """Compile a known heuristic, so that forks need not load the compiler. Where that fails, they try."""
+class _NotStarted(Exception):
+    """A candidate's process was never there, and the text says why."""
+
+
+class _Together:
+    """Loop and candidate in one process, forked with the instances."""
+
+    def __init__(self, task: Task, connection: Any) -> None:
+        self.task = task
+        self._connection = connection
+        self._instances: dict[tuple[str, int], np.ndarray] = {}
+        self._compiles = False
+
+    def evaluate(self, job: _Job, confines: Confines) -> tuple[Ending, bytes]:
+        given = self._given(job)
+        if job.compiled and not self._compiles:
+            _warm_compiler(self.task)
+            self._compiles = True
+        results, sink = os.pipe()
+        try:
+            child = _fork(lambda: candidate.write_all(sink, _frame(self.task, job, given)), sink, confines)
+        finally:
+            os.close(sink)
+        return _collect(child, results, confines.cpu_seconds, self._connection)
+
+    def _given(self, job: _Job) -> np.ndarray:
+        try:
+            if (job.split, job.size) not in self._instances:
+                self._instances[job.split, job.size] = self.task.instances(job.split, job.size)
+            return self._instances[job.split, job.size][job.first : job.first + job.count]
+        except MainIsGone:
+            raise
+        except BaseException as error:
+            raise _NotStarted(referee.unavailable(job.split, job.size, error)) from None
+
+
+class _Apart:
+    """The candidate in a process that was never given what the loop knows; the referee asks it."""
+
+    def __init__(self, judge: Referee, function: str, arguments: tuple[str, ...], connection: Any) -> None:
+        self._referee = judge
+        self._function, self._arguments = function, arguments
+        self._connection = connection
+
+    def evaluate(self, job: _Job, confines: Confines) -> tuple[Ending, bytes]:
+        results, sink = os.pipe()
+        asking, answering = socket.socketpair()
+        channel = answering.fileno()
+
+        def answer() -> None:
+            candidate.answer(self._function, self._arguments, job.source, channel)
+
+        with answering, asking, os.fdopen(sink, "wb"):
+            child = _fork(answer, channel, confines)
+            self._referee.begin((job.split, job.size, job.first, job.count), asking.fileno(), sink)
+        result = _collect(child, results, confines.cpu_seconds, self._connection, self._referee.pid)
+        self._referee.wait()
+        return result
+
+
+def _frame(task: Task, job: _Job, instances: np.ndarray) -> bytes:
+    if not job.compiled:
+        return candidate.evaluate(task, job.source, instances)
     from evaluators import compiled
 
-    with contextlib.suppress(Exception):
-        compiled.warm(task)
-    gc.collect()
-    gc.freeze()
+    return compiled.evaluate(task, job.source, instances)
 
 
-def _evaluate(
-    task: Task, source: str, instances: np.ndarray, confines: Confines, compiled: bool, connection: Any
-) -> tuple[Ending, bytes]:
-    """Fork a candidate and collect its result.
+def _fork(body: Callable[[], None], sink: int, confines: Confines) -> int:
+    """The process of a candidate. It has no descriptor but ``sink``, and does what ``body`` does.
 
-    Before anything of the candidate runs, its process writes ``_CONFINED``. So a failure to confine
-    is told from whatever a candidate does, and a candidate cannot pretend that it was one.
+    Raises:
+        _NotStarted: the system refuses.
     """
-    results, sink = os.pipe()
     parent = os.getpid()
     confine.die_with_parent(signal.SIGCONT)
     gc.disable()
     try:
         child = os.fork()
     except OSError as error:
-        os.close(results)
-        os.close(sink)
-        connection.send_bytes(b'{"pid": 0}')
-        return Ending("fault", text=f"no process can be started: {frames.one_line(error)}"), b""
-    if child == 0:
+        raise _NotStarted(f"no process can be started: {frames.one_line(error)}") from None
+    if child:
+        return child
+    try:
+        os.setsid()
         try:
-            os.setsid()
-            try:
-                confine.confine(parent, confines, keep=sink)
-            except BaseException as error:
-                os.write(sink, frames.one_line(error).encode("utf-8", "replace"))
-            else:
-                os.write(sink, _CONFINED)
-                candidate.write_all(sink, _frame(task, source, instances, compiled))
-        finally:
-            os._exit(0)
-    os.close(sink)
+            confine.confine(parent, confines, keep=sink)
+        except BaseException as error:
+            text = f"a process cannot be confined: {frames.one_line(error)}"
+            os.write(sink, text.encode("utf-8", "replace"))
+        else:
+            os.write(sink, CONFINED)
+            body()
+    finally:
+        os._exit(0)
+
+
+def _collect(
+    child: int, results: int, limit: float, connection: Any, asking: int = 0
+) -> tuple[Ending, bytes]:
+    """What comes of a candidate's process; nothing of it is left then. ``asking`` is the referee's."""
     try:
         connection.send_bytes(json.dumps({"pid": child}).encode())
-        return _watch(child, results, confines.cpu_seconds, connection)
+        return watch(child, results, limit, connection, asking)
     finally:
         os.close(results)
-        _end_group(child)
-        _end_descendants()
+        end_group(child)
+        end_descendants(spared=asking)
         confine.die_with_parent()
-
-
-def _frame(task: Task, source: str, instances: np.ndarray, compiled: bool) -> bytes:
-    if not compiled:
-        return candidate.evaluate(task, source, instances)
-    from evaluators import compiled as compiler
-
-    return compiler.evaluate(task, source, instances)
-
-
-def _watch(child: int, results: int, limit: float, connection: Any) -> tuple[Ending, bytes]:
-    """Collect the frame of ``child`` and hold it to its deadline.
-
-    The deadline is on CPU time plus time asleep. Time spent waiting for a core does not count: on a
-    busy machine an honest candidate must not fail for it.
-    """
-    handle = os.pidfd_open(child)
-    try:
-        frame = bytearray()
-        expected = frames.HEADER_SIZE
-        confined = False
-        start = last = time.monotonic()
-        cpu = asleep = 0.0
-        while True:
-            spare = max(0.0, limit - cpu - asleep)
-            ready, _, _ = select.select([results, handle, connection], [], [], min(TICK, spare + 0.001))
-            if handle in ready and results not in ready:  # it may have written before it ended
-                ready, _, _ = select.select([results, handle, connection], [], [], 0)
-            if connection in ready:
-                raise _MainIsGone
-            if results in ready:
-                block = os.read(results, 1 << 20)
-                if not block:
-                    select.select([handle], [], [], GRACE)
-                    return _ending(child, frame, confined), b""
-                frame += block
-                if not confined:
-                    if frame[:1] != _CONFINED:
-                        text = frames.clean(frame.decode("utf-8", "replace"))
-                        return Ending("fault", text=f"a process cannot be confined: {text}"), b""
-                    confined = True
-                    del frame[:1]
-                if len(frame) >= frames.HEADER_SIZE and expected == frames.HEADER_SIZE:
-                    try:
-                        expected += frames.payload_size(bytes(frame[: frames.HEADER_SIZE]))
-                    except frames.BadFrame as error:
-                        return Ending("bad", text=str(error)), b""
-                if len(frame) >= expected > frames.HEADER_SIZE:
-                    return Ending("frame"), bytes(frame)
-            elif handle in ready:
-                return _ending(child, frame, confined), b""
-            now = time.monotonic()
-            if ready and now - last < TICK:
-                continue
-            used, running = _activity(child, cpu)
-            if not running:
-                asleep += max(0.0, now - last - (used - cpu))
-            cpu, last = used, now
-            if cpu + asleep >= limit:
-                return Ending("timeout", text=f"used its {limit:g} s"), b""
-            if now - start >= wall_cap(limit):
-                return Ending("starved", text=f"took {now - start:.0f} s of wall time"), b""
-    finally:
-        os.close(handle)
-
-
-def _activity(child: int, before: float) -> tuple[float, bool]:
-    """CPU seconds of a child so far, and whether it runs or waits for a core."""
-    try:
-        used = time.clock_gettime((~child << 3) | 2)
-        with open(f"/proc/{child}/stat", "rb") as file:
-            return used, file.read().rsplit(b")", 1)[1].split()[0] in (b"R", b"Z", b"X")
-    except OSError:
-        return before, True  # it is just exiting: the pidfd tells
-
-
-def _ending(child: int, frame: bytearray, confined: bool) -> Ending:
-    """How a child without a whole frame ended; one that still runs has closed its pipe."""
-    gone = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    if not confined:
-        code = 0 if gone is None or gone.si_code == os.CLD_EXITED else gone.si_status
-        return Ending("fault", code, "a process ended before it was confined")
-    if gone is None:
-        return Ending("bad", text="closed its result pipe")
-    if gone.si_code != os.CLD_EXITED:
-        return Ending("signal", gone.si_status)
-    return Ending("bad", text="sent half a result") if frame else Ending("exit", gone.si_status)
-
-
-def _end_group(child: int) -> None:
-    for end in (os.killpg, os.kill):
-        with contextlib.suppress(OSError):
-            end(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-
-
-def _end_descendants() -> None:
-    """Kill and reap every process that descends from this one, whatever session it is in."""
-    while True:
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return
-        for pid in _children():
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.001)
-
-
-def _children() -> list[int]:
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    if int(file.read().rsplit(b")", 1)[1].split()[1]) == os.getpid():
-                        found.append(int(entry))
-            except (OSError, IndexError):
-                pass
-    return found

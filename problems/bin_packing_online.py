@@ -120,7 +120,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 
     n = instances.shape[1]
     packed = np.empty(instances.shape[:2], dtype=np.int64)
-    for row, (items, capacity) in zip(packed, map(taken_apart, fresh(instances)), strict=True):
+    for row, (items, capacity) in zip(packed, map(taken_apart, fresh(instances, heuristic)), strict=True):
         left = np.full(n, capacity)
         for step, item in enumerate(items.tolist()):
             capacities = fitting(left, item)
@@ -195,6 +195,7 @@ problem = Problem(
     instances=instances,
     redraw=instances.redraw,
     run=run,
+    apart=True,
     objective=objective,
     reference=reference,
     read=read,

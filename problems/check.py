@@ -95,9 +95,14 @@ def _faults(problem: Problem) -> Iterator[tuple[str, str]]:
             yield field, "give a function"
     if not (_is_finite(problem.time_limit) and 0 < problem.time_limit <= MAX_SECONDS):
         yield "time_limit", f"give seconds, above 0 and at most {MAX_SECONDS:g}"
-    seeded: Any = problem.seeded
-    if type(seeded) is not bool:
-        yield "seeded", "give True or False"
+    for field in ("seeded", "apart"):
+        if type(getattr(problem, field)) is not bool:
+            yield field, "give True or False"
+    if problem.apart is True and problem.compiled is not None:
+        yield (
+            "compiled",
+            "leave it out, or leave apart out: a compiled loop is in one process with its candidate",
+        )
     if not (type(problem.chunk) is int and problem.chunk >= 0):
         yield "chunk", "give a number of instances, 0 for all"
     for field in ("compiled", "redraw", "read"):

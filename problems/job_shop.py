@@ -129,7 +129,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
 
     count, jobs, steps, _ = instances.shape
     orders = np.empty((count, jobs * steps), dtype=np.int64)
-    for order, instance in zip(orders, fresh(instances), strict=True):
+    for order, instance in zip(orders, fresh(instances, heuristic), strict=True):
         machines, times = instance[:, :, 0].copy(), instance[:, :, 1].copy()
         state, shop = empty(machines, times)
         while True:
@@ -187,6 +187,7 @@ problem = Problem(
     instances=instances,
     redraw=instances.redraw,
     run=run,
+    apart=True,
     objective=objective,
     reference=reference,
 )

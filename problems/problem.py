@@ -77,6 +77,9 @@ class Problem:
         seeded: whether the objective is that of a solver with a random generator of its own.
         chunk: most instances one process of a candidate is given (0: all), where decisions are large.
             Such an objective is a plain mean over instances, not rounded.
+        apart: whether the candidate must not see all that ``run`` knows, such as what comes later. Then
+            ``run`` has a process without the candidate, which it calls in another one: numbers and arrays
+            go there, and a number or an array of numbers comes back. Each call costs some 50 microseconds.
         compiled: ``run`` once more, for a heuristic that Numba has compiled, with a compiled loop. It
             returns the same decisions, or raises where ``run`` would. Used where instances are many,
             and only if both forms decide alike on some of them. None: there is no such form.
@@ -105,6 +108,7 @@ class Problem:
     decimals: int = 5
     seeded: bool = False
     chunk: int = 0
+    apart: bool = False
     compiled: Callable[[Callable[..., Any], np.ndarray], np.ndarray] | None = None
     redraw: Callable[[int, str, int], np.ndarray] | None = None
     read: Callable[[Path], Sequence[Instance]] | None = None

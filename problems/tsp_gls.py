@@ -114,7 +114,7 @@ def run(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
         InvalidSolution: the heuristic returns no array of numbers of shape (n, n).
         NonFinite: what it returns is not finite.
     """
-    return np.stack([_search(heuristic, shown(instance)) for instance in fresh(instances)])
+    return np.stack([_search(heuristic, shown(instance)) for instance in fresh(instances, heuristic)])
 
 
 def _search(heuristic: Callable[..., Any], d: np.ndarray) -> np.ndarray:
@@ -178,6 +178,7 @@ problem = Problem(
     instances=instances,
     redraw=instances.redraw,
     run=run,
+    apart=True,
     objective=objective,
     reference=reference,
     read=read,

@@ -50,7 +50,7 @@ class Case:
     ``allowed`` holds for certain where one of the layers ``by`` is in force, or everywhere when there are
     none: what resource limits and checks see to. Where none of ``by`` is, all that is promised is an honest
     score. ``honest`` is a heuristic that decides what this one does when it is ok; empty: the problem's
-    simplest. ``hole`` says what is wrong where the outcome is not yet as it should be.
+    simplest.
     """
 
     name: str
@@ -61,7 +61,6 @@ class Case:
     kind: str = "errors"
     by: frozenset[Layer] = ALONE
     honest: str = ""
-    hole: str = ""
 
     @property
     def limit(self) -> float:
@@ -103,7 +102,8 @@ def returning(expression: str, problem: str) -> str:
 
 PACK = """
 import os, struct
-def pack(kind, payload): return struct.pack("<4scQ", b"AHD1", kind, len(payload)) + payload
+def header(kind, size): return struct.pack("<4scQ", b"AHD1", kind, size)
+def pack(kind, payload): return header(kind, len(payload)) + payload
 for fd in range(3, 64):
     try: os.write(fd, FRAME)
     except OSError: pass
@@ -662,7 +662,9 @@ def integrity(problem: str) -> list[Case]:
     arguments = ", ".join(PROBLEMS[problem].arguments) + ","
     module = f"problems.{problem.replace('-', '_')}"
     own = problem in ("bin-packing-online", "admissible-set")  # an array of its own, and no array
+    apart = PROBLEMS[problem].apart
     ok, refused = (S.OK,), (S.RUNTIME_ERROR,)
+    unasked, unwritten = ((S.CRASHED,), ok) if apart else ((S.INVALID_SOLUTION,), (S.CRASHED,))
     found = [
         ("writes to its inputs", inside(WRITES.format(arguments=arguments), problem), ok if own else refused),
         ("unlocks its inputs", inside(UNLOCKS.format(arguments=arguments), problem), ok if own else refused),
@@ -683,8 +685,8 @@ def integrity(problem: str) -> list[Case]:
             ),
             ok,
         ),
-        ("forges a number instead", forged(FORGED_NUMBERS.format(kind=b"i"), problem), (S.INVALID_SOLUTION,)),
-        ("forges a float instead", forged(FORGED_NUMBERS.format(kind=b"f"), problem), (S.INVALID_SOLUTION,)),
+        ("forges a number instead", forged(FORGED_NUMBERS.format(kind=b"i"), problem), unasked),
+        ("forges a float instead", forged(FORGED_NUMBERS.format(kind=b"f"), problem), unasked),
         ("forges a good status", forged("pack(b'E', b'ok'.ljust(20) + b'-1e9')", problem), (S.CRASHED,)),
         ("forges two frames", forged("pack(b'E', b'ok') * 2", problem), (S.CRASHED,)),
         (
@@ -696,7 +698,7 @@ def integrity(problem: str) -> list[Case]:
                 """,
                 problem,
             ),
-            (S.CRASHED,),
+            unwritten,
         ),
         (
             "doubles what it decided",
@@ -709,7 +711,7 @@ def integrity(problem: str) -> list[Case]:
                 """,
                 problem,
             ),
-            (S.INVALID_SOLUTION,),
+            ok if apart else (S.INVALID_SOLUTION,),
         ),
         (
             "leaves a mark",
@@ -773,10 +775,20 @@ INDICES = {
 }
 
 
+SUBCLASSES = ("a subclass of int", "a subclass of float")
+"""Numbers that have become plain ones by the time they reach a loop in another process."""
+
+
 def indices(problem: str) -> list[Case]:
     """Wrong and odd decisions where an index is asked for."""
     return [
-        Case(f"{name}: {problem}", returning(text, problem), (status,), problem=problem, kind="decisions")
+        Case(
+            f"{name}: {problem}",
+            returning(text, problem),
+            (S.OK if PROBLEMS[problem].apart and name in SUBCLASSES else status,),
+            problem=problem,
+            kind="decisions",
+        )
         for name, (text, status) in INDICES.items()
     ]
 
@@ -884,20 +896,22 @@ FRAMES = {
     "tsp": ("frame.f_locals['unvisited'][:] = True\nanswer = 5", "tour"),
     "knapsack": ("frame.f_locals['weights'][:] = [0.0] * 50", "fit"),
     "cvrp": ("frame.f_locals['needs'][:] = 0", "capacity"),
-    "job-shop": ("frame.f_locals['order'][:] = 0", "order"),
-    "bin-packing-online": ("frame.f_locals['left'][:] = 100", "fit"),
+    "job-shop": ("frame.f_locals['order'][:] = 0", "KeyError"),
+    "bin-packing-online": ("frame.f_locals['left'][:] = 100", "KeyError"),
+    "tsp-gls": ("frame.f_locals['best'][:] = 0", "KeyError"),
     "bpp-aco": ("frame.f_locals['found'].append(answer)", "shape"),
     "cvrp-aco": ("frame.f_locals['found'].append(answer)", "shape"),
     "mkp-aco": ("frame.f_locals['found'].append(answer)", "shape"),
     "op-aco": ("frame.f_locals['found'].append(answer)", "shape"),
     "tsp-aco": ("frame.f_locals['found'].append(answer)", "shape"),
 }
-"""What a candidate does to the loop that calls it, and what the check outside says to it."""
+"""What a candidate does to the loop that calls it, and what the check outside says to it; or that the loop is
+not there."""
 WALKS = [
     Case(
         f"edits the loop's frame: {problem}",
         inside("import sys\nframe = sys._getframe(1)\n" + text, problem),
-        (S.INVALID_SOLUTION,),
+        (S.RUNTIME_ERROR if PROBLEMS[problem].apart else S.INVALID_SOLUTION,),
         detail,
         problem=problem,
         kind="integrity",
@@ -944,6 +958,39 @@ def select_next_operation(times, ready, machine_free, work_left, operations_left
 """Tries every choice to the end with the most work left, which takes the whole instance."""
 
 
+APART = sorted(name for name, problem in PROBLEMS.items() if problem.apart)
+
+
+def impostors(problem: str) -> list[tuple[str, str, tuple[Status, ...], str]]:
+    """Attacks on a loop in another process: what they are, the outcome and what is said."""
+    inner = FORGED_NUMBERS.format(kind=b"i")
+    failure = "pack(b'E', b'syntax_error'.ljust(20) + b'no')"
+    ahead = "pack(b'A', b'i' + bytes([0]) + bytes(8)) * 3000"
+    return [
+        (
+            "hides decisions in half an answer",
+            forged(f"header(b'A', 4096) + {inner}", problem),
+            (S.CRASHED,),
+            "half",
+        ),
+        (
+            "hides decisions behind a failure",
+            forged(f"{failure} + {inner}", problem),
+            (S.SYNTAX_ERROR,),
+            "no",
+        ),
+        ("sends a header alone", forged("header(b'A', 8)", problem), (S.CRASHED,), "half"),
+        ("announces a terabyte", forged("header(b'A', 10**12)", problem), (S.CRASHED,), "too large"),
+        ("answers before it is asked", forged(ahead, problem), (S.OK, S.INVALID_SOLUTION, S.CRASHED), ""),
+        (
+            "answers with 255 axes",
+            forged("pack(b'A', b'i' + bytes([255]) + bytes(2040))", problem),
+            (S.CRASHED,),
+            "shape",
+        ),
+    ]
+
+
 def returned(problem: str, *rows: tuple[str, str, Status]) -> list[Case]:
     """A case for each name, what is returned, and the outcome."""
     return [
@@ -969,7 +1016,6 @@ ODD = [
         (S.OK, S.RUNTIME_ERROR),
         problem="bin-packing-online",
         kind="integrity",
-        hole="items still to come are in the candidate's process, in the frame of the loop",
     ),
     Case(
         "schedules with what it is not shown",
@@ -978,7 +1024,19 @@ ODD = [
         problem="job-shop",
         kind="integrity",
         honest=PROBLEMS["job-shop"].heuristics["most work left"],
-        hole="the whole instance is in the candidate's process, in the frame of the loop",
+    ),
+    *(
+        Case(
+            f"{name}: {problem}",
+            source,
+            statuses,
+            detail,
+            problem=problem,
+            kind="integrity",
+            honest=returning("0", problem),
+        )
+        for problem in APART
+        for name, source, statuses, detail in impostors(problem)
     ),
     *returned(
         "bin-packing-online",
