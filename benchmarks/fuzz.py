@@ -2,7 +2,8 @@
 
     python benchmarks/fuzz.py [--minutes 10] [--seed 1] [--json FILE]
 
-Half of the time goes to the parser of replies, half to what a worker sends back. Both begin with what is real
+A third of the time goes to the parser of replies, one to what a worker sends back, one to what a candidate
+answers a loop in another process. All begin with what is real
 (known heuristics of every problem as replies in both styles, replies of a small model; decisions of known
 heuristics and failures as frames) and damage it in one to six random ways: parts cut, doubled, repeated up to
 thousands of times, spliced, or replaced by fragments that have broken parsers before.
@@ -10,7 +11,8 @@ thousands of times, spliced, or replaced by fragments that have broken parsers b
 A reply has to become text, in both styles, by every problem's skeleton, within ``SECONDS``; and so has its
 normal form. A frame has to be decoded or refused as ``BadFrame``. An answer has to become an outcome that has
 an objective exactly when it is ok; where the line before the frame is damaged, ``SandboxError`` may be raised
-too. A frame alone may not raise it: a candidate that forges one would end the run. Exit code 1 on a failure.
+too. A frame alone may not raise it: a candidate that forges one would end the run. Answers to calls have to
+become decisions that are the loop's own, or a failure. Exit code 1 on a failure.
 """
 
 import argparse
@@ -18,8 +20,10 @@ import base64
 import dataclasses
 import json
 import math
+import os
 import random
 import signal
+import socket
 import sys
 import time
 import warnings
@@ -31,6 +35,8 @@ from typing import Any
 
 SECONDS = 5.0
 """CPU seconds that one reply or answer may take."""
+SENT = 50_000
+"""Bytes that can be sent before anybody reads them."""
 MOST_FAILURES = 20
 """Failures of a kind that are kept; more are only counted."""
 MODEL_REPLIES = (
@@ -396,6 +402,55 @@ def check_answer(data: bytes, target: Target, honest_line: bool) -> str:
     return status.value
 
 
+def random_answers(draw: random.Random) -> bytes:
+    """What a candidate sends that is asked call by call: right at first, mostly, then of any kind."""
+    import numpy as np
+
+    from evaluators import questions
+
+    right = questions.answer(0) * draw.choice([0, 1, 5, 20, 60])
+    odd = [0, 1, -1, 0.0, 7, math.nan, True, np.zeros(2), np.zeros((3, 0))]
+    others = [questions.answer(draw.choice(odd)) for _ in range(draw.randint(0, 3))]
+    others += [random_frame(draw, np.zeros(3)) for _ in range(draw.randint(0, 2))]
+    draw.shuffle(others)
+    data = draw.choice([b"\0", b"\0", b"\0", b"", b"\1"]) + right + b"".join(others)
+    return (damaged_bytes(draw, data) if draw.random() < 0.4 else data)[:SENT]
+
+
+def check_answers(data: bytes, problem: Any) -> str:
+    """Have a referee read what a candidate sent before it ended; what the worker is told."""
+    import numpy as np
+
+    from evaluators import frames, referee
+
+    ours, theirs = socket.socketpair()
+    told, tell = os.pipe()
+    try:
+        theirs.sendall(data)
+        theirs.close()
+        last = referee.result(problem, ["val", 6, 0, 1], ours.fileno(), tell)
+        os.write(tell, b"|")
+        begun = os.read(told, 2) == b"\0|"
+    finally:
+        for descriptor in (told, tell, ours.detach()):
+            os.close(descriptor)
+    if not begun:
+        assert data[:1] != b"\0", "a candidate that was confined, and is not told to be"
+        return "not confined"
+    if len(last) < 2:
+        return "ended midway" if last else "ended"
+    try:
+        result = frames.decode(last)
+    except frames.BadFrame:
+        assert frames.is_error(last), "a frame of nothing that is told"
+        return "crashed"
+    if isinstance(result, np.ndarray):
+        order = np.sort(result, axis=1)
+        assert (order == np.repeat(np.arange(6), 6)).all(), "decisions that are not the loop's"
+        return "decisions"
+    return result[0].value
+
+
 # --- all of it --------------------------------------------------------------------------------------
 
 
@@ -432,6 +487,13 @@ def fuzz_answers(
         report.attempt("noise", name, noise, _bound(check_answer, noise, target, False))
 
 
+def fuzz_conversations(report: Report, draw: random.Random, problem: Any, go_on: Callable[[], bool]) -> None:
+    """Damaged answers to the calls of a loop in another process."""
+    while go_on():
+        data = random_answers(draw)
+        report.attempt("conversation", problem.name, data, _bound(check_answers, data, problem))
+
+
 def _bound(check: Callable[..., str], *arguments: Any) -> Callable[[], str]:
     return lambda: check(*arguments)
 
@@ -462,8 +524,10 @@ def main() -> int:
     problems = [registry.load(name) for name in registry.packaged()]
     targets = [target_of(problem) for problem in problems]
     started = time.monotonic()
-    fuzz_replies(report, random.Random(options.seed), problems, for_seconds(30 * options.minutes))
-    fuzz_answers(report, random.Random(options.seed), targets, for_seconds(30 * options.minutes))
+    part, job_shop = 20 * options.minutes, registry.load("job-shop")
+    fuzz_replies(report, random.Random(options.seed), problems, for_seconds(part))
+    fuzz_answers(report, random.Random(options.seed), targets, for_seconds(part))
+    fuzz_conversations(report, random.Random(options.seed), job_shop, for_seconds(part))
     seconds = time.monotonic() - started
     for name, count in report.executions.items():
         told = f"{count} executions, {report.failed[name]} failures, slowest {report.slowest[name]:.2f} s CPU"

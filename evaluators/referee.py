@@ -96,7 +96,7 @@ def _run(
 
 def _referee(task: Task, job: list[Any], channel: int, results: int) -> None:
     try:
-        candidate.write_all(results, _result(task, job, channel, results))
+        candidate.write_all(results, result(task, job, channel, results))
     except BrokenPipeError:  # the candidate has been ended, and nobody waits any more
         pass
     finally:
@@ -109,7 +109,9 @@ def unavailable(split: str, size: int, error: BaseException) -> str:
     return f"instances({split!r}, {size}) fails with {frames.one_line(error)}"
 
 
-def _result(task: Task, job: list[Any], channel: int, results: int) -> bytes:
+def result(task: Task, job: list[Any], channel: int, results: int) -> bytes:
+    """What is to be told of the candidate at the other end of ``channel``: the frame of the decisions, or see
+    ``Asked.failure``. That it has begun is told at once, through ``results``."""
     split, size, first, count = job
     try:
         instances = task.instances(split, size)[first : first + count]

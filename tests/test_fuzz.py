@@ -47,6 +47,15 @@ def test_damaged_answers_become_outcomes() -> None:
     assert report.results["answer: SandboxError"] > 0
 
 
+def test_damaged_conversations_become_outcomes() -> None:
+    """What a candidate answers a loop in another process is a schedule of the loop's, or a typed failure."""
+    report = fuzz.Report()
+    fuzz.fuzz_conversations(report, random.Random(1), registry.load("job-shop"), fuzz.rounds(1500))
+    assert not report.failures
+    for what in ("decisions", "ended", "ended midway", "crashed", "invalid_solution", "not confined"):
+        assert report.results[f"conversation: {what}"] > 0
+
+
 @pytest.mark.parametrize("tail", ["@a\n", "a\\\n", "(\n", "if a:\n", "'''\n", "@a\nx = (\n"])
 def test_a_reply_that_is_wrong_in_every_last_line_is_read_in_time(tail: str) -> None:
     """Lines that are wrong only because nothing follows them are not all tried without an end."""
