@@ -1,9 +1,9 @@
 """Thousands of candidates, a third of them hostile, through one sandbox: nothing may be left or grow.
 
-    python benchmarks/soak.py [--candidates 10000] [--workers 2] [--json FILE]
+    python benchmarks/soak.py [--problem tsp] [--candidates 10000] [--workers 2] [--json FILE]
 
-Honest candidates are known heuristics of ``tsp`` with a number of their own in them; broken and hostile ones
-are in ``HOSTILE``, with the outcomes they may have. Every so many candidates it prints, for this process and
+Honest candidates are the problem's simplest heuristic with a number of their own in it; broken and hostile
+ones have the outcomes they may have beside them. Every so many candidates it prints, for this process and
 the workers: resident memory, open descriptors, threads; and of the whole machine: processes that descend from
 the workers, files in the temporary folder and in shared memory. It fails when an outcome is another than it
 may be, an honest candidate scores anything but its objective, a timeout comes over a second after its limit,
@@ -23,38 +23,38 @@ from typing import Any
 LIMIT = 0.2
 """CPU seconds a candidate gets."""
 GROWTH_MB = 20.0
-HEAD = "def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):\n"
-FIRST = HEAD + "    return unvisited_nodes[0]\n"
-
-
-def raises(statement: str) -> str:
-    """A candidate that does this where it is loaded."""
-    return f"import os, sys, time\n{statement}\n{FIRST}"
-
-
-HOSTILE: dict[str, tuple[str, set[str]]] = {
-    "endless loop": (raises("while True: pass"), {"timeout"}),
-    "sleeper": (raises("time.sleep(60)"), {"timeout"}),
-    "memory": (raises("held = bytearray(8 << 30)"), {"memory"}),
-    "fork": (raises("os.fork()"), {"forbidden"}),
-    "thread": (raises("import threading; threading.Thread(target=print).start()"), {"forbidden"}),
-    "reads": (raises("open('/etc/passwd').read()"), {"forbidden"}),
-    "writes": (raises("open('/tmp/ahd-soak-canary', 'w').write('x')"), {"forbidden"}),
-    "socket": (raises("import socket; socket.socket()"), {"forbidden"}),
-    "kills its parent": (raises("os.kill(os.getppid(), 9)"), {"forbidden"}),
-    "executes": (raises("os.execv('/bin/true', ['true'])"), {"forbidden"}),
-    "leaves": (raises("os._exit(0)"), {"crashed"}),
-    "crashes": (raises("import ctypes; ctypes.string_at(0)"), {"crashed"}),
-    "floods": (raises("print('x' * 10_000_000)"), {"ok"}),
-    "forges a result": (
-        raises("[os.write(fd, b'AHD1D') for fd in range(3, 64)]"),
-        {"runtime_error", "crashed"},
-    ),
-    "negative alias": (HEAD + "    return -1\n", {"invalid_solution"}),
-    "repeats a node": (HEAD + "    return current_node\n", {"invalid_solution"}),
-    "syntax": ("def select_next_node(", {"syntax_error"}),
-    "raises": (HEAD + "    raise KeyError\n", {"runtime_error"}),
+STATEMENTS: dict[str, tuple[str, set[str]]] = {
+    "endless loop": ("while True: pass", {"timeout"}),
+    "sleeper": ("time.sleep(60)", {"timeout"}),
+    "memory": ("held = bytearray(8 << 30)", {"memory"}),
+    "fork": ("os.fork()", {"forbidden"}),
+    "thread": ("import threading; threading.Thread(target=print).start()", {"forbidden"}),
+    "reads": ("open('/etc/passwd').read()", {"forbidden"}),
+    "writes": ("open('/tmp/ahd-soak-canary', 'w').write('x')", {"forbidden"}),
+    "socket": ("import socket; socket.socket()", {"forbidden"}),
+    "kills its parent": ("os.kill(os.getppid(), 9)", {"forbidden"}),
+    "executes": ("os.execv('/bin/true', ['true'])", {"forbidden"}),
+    "leaves": ("os._exit(0)", {"crashed"}),
+    "crashes": ("import ctypes; ctypes.string_at(0)", {"crashed"}),
+    "floods": ("print('x' * 10_000_000)", {"ok"}),
+    "forges a result": ("[os.write(fd, b'AHD1D') for fd in range(3, 64)]", {"runtime_error", "crashed"}),
 }
+"""What a candidate does where it is loaded, and the outcomes it may have."""
+
+
+def hostile(problem: Any) -> dict[str, tuple[str, set[str]]]:
+    """Broken and hostile candidates for a problem decided step by step, and the outcomes they may have."""
+    head = f"def {problem.function}({', '.join(problem.arguments)}):\n"
+    known = problem.simplest[1]
+    return {
+        name: (f"import os, sys, time\n{statement}\n{known}", allowed)
+        for name, (statement, allowed) in STATEMENTS.items()
+    } | {
+        "negative alias": (f"{head}    return -1\n", {"invalid_solution"}),
+        "an argument": (f"{head}    return {problem.arguments[0]}\n", {"invalid_solution"}),
+        "syntax": (head[:-10], {"syntax_error"}),
+        "raises": (f"{head}    raise KeyError\n", {"runtime_error"}),
+    }
 
 
 def figures(workers: list[int]) -> dict[str, float]:
@@ -65,7 +65,7 @@ def figures(workers: list[int]) -> dict[str, float]:
         "workers_mb": sum(map(resident, workers)),
         "descriptors": sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in (os.getpid(), *workers)),
         "threads": len(os.listdir("/proc/self/task")),
-        "children": sum(parent in workers for parent in parents().values()),
+        "children": sum(parent in workers and pid not in workers for pid, parent in parents().items()),
         "temporary": len(os.listdir(tempfile.gettempdir())),
         "shared": len(os.listdir(shared)) if shared.is_dir() else 0,
     }
@@ -90,13 +90,12 @@ def parents() -> dict[int, int]:
     return found
 
 
-def soak(candidates: int, workers: int, every: int) -> dict[str, Any]:
+def soak(problem: Any, candidates: int, workers: int, every: int) -> dict[str, Any]:
     """Put ``candidates`` through a sandbox; the figures, and what went wrong."""
     from evaluators.sandbox import Sandbox
-    from problems.tsp import problem
 
     honest = problem.simplest[1]
-    hostile = itertools.cycle(HOSTILE.items())
+    others = itertools.cycle(hostile(problem).items())
     wrong: list[str] = []
     counts: Counter[str] = Counter()
     rows: list[dict[str, float]] = []
@@ -111,7 +110,7 @@ def soak(candidates: int, workers: int, every: int) -> dict[str, Any]:
                     future = sandbox.submit(f"{honest}\n# {number}\n", time_limit=10.0)
                     pending.append(("honest", {"ok"}, future))
                 else:
-                    name, (source, allowed) = next(hostile)
+                    name, (source, allowed) = next(others)
                     pending.append((name, allowed, sandbox.submit(f"{source}\n# {number}\n")))
             for name, allowed, future in pending:
                 outcome = future.result()
@@ -144,20 +143,23 @@ def soak(candidates: int, workers: int, every: int) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--problem", default="tsp", help="one that is decided step by step")
     parser.add_argument("--candidates", type=int, default=10_000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--every", type=int, default=500, help="candidates between two looks")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args()
     from benchmarks.machine import facts, write
+    from problems import registry
 
-    machine = facts()
-    found = soak(options.candidates, options.workers, options.every)
+    machine, problem = facts(), registry.load(options.problem)
+    found = soak(problem, options.candidates, options.workers, options.every)
     print(f"outcomes: {found['outcomes']}")
     print(f"latest timeout: {found['latest_timeout_s']:.3f} s after its limit; growth: {found['growth']}")
     for text in found["wrong"]:
         print(f"WRONG: {text}")
-    write(options.json, machine, candidates=options.candidates, workers=options.workers, **found)
+    given = {"problem": problem.name, "candidates": options.candidates, "workers": options.workers}
+    write(options.json, machine, **given, **found)
     sys.exit(bool(found["wrong"]))
 
 
