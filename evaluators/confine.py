@@ -7,6 +7,7 @@ import math
 import os
 import resource
 import signal
+import struct
 from dataclasses import dataclass
 
 from evaluators import landlock, seccomp
@@ -39,6 +40,18 @@ def adopt_orphans() -> None:
 def hide_memory() -> None:
     """Deny other processes of the same user the memory of this one."""
     _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def drop_capabilities() -> None:
+    """Give up what a root that stays root, or a user who was given a part of root's rights, may do.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    version, own = 0x20080522, 0
+    header, none = struct.pack("=Ii", version, own), bytes(24)
+    if _libc.capset(header, none) != 0:
+        raise OSError(ctypes.get_errno(), "capset failed")
 
 
 def stay_on_one_core(number: int) -> None:
@@ -79,12 +92,12 @@ class Confines:
 def confine(parent: int, confines: Confines, keep: int) -> None:
     """Give up, for good, what a candidate has no business with.
 
-    No core dumps, no growing files, few descriptors, no environment, no new privileges, no processes
-    or threads, at most ``cpu_seconds`` (rounded up, plus one) of CPU per process whatever happens to
-    the parent. A candidate started by root runs as an unprivileged user: the kernel does not limit
-    root's processes, and root may signal everyone. Each worker slot has a user of its own
-    (``NOBODY - slot``), so that candidates which run side by side cannot signal each other. Of open
-    descriptors above 2 only ``keep`` stays. Then come the layers that there are: files and system calls.
+    No core dumps, no growing files, few descriptors, no environment, no capabilities, no new privileges, no
+    processes or threads, at most ``cpu_seconds`` (rounded up, plus one) of CPU per process whatever happens
+    to the parent. A candidate started by root runs as an unprivileged user: the kernel does not limit root's
+    processes, and root may signal everyone. Each worker slot has a user of its own (``NOBODY - slot``), so
+    that candidates which run side by side cannot signal each other. Of open descriptors above 2 only
+    ``keep`` stays. Then come the layers that there are: files and system calls.
 
     Raises:
         OSError, ValueError: the system refuses a limit.
@@ -111,6 +124,7 @@ def confine(parent: int, confines: Confines, keep: int) -> None:
             user = NOBODY - confines.slot
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
+    drop_capabilities()
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     die_with_parent()
     if os.getppid() != parent:

@@ -18,7 +18,7 @@ import pytest
 from ahd import doctor
 from ahd.cli import main
 from evaluators import landlock, layers, seccomp
-from evaluators.confine import die_with_parent
+from evaluators.confine import die_with_parent, drop_capabilities
 from evaluators.layers import Layer, LayerMissing, Mode
 from evaluators.outcome import Status
 from evaluators.sandbox import Sandbox
@@ -373,3 +373,18 @@ def test_the_mode_reaches_candidates(mode: Mode, status: Status) -> None:
     assert outcome.status is status, outcome
     if outcome.ok:
         assert outcome.objective == NEAREST_LENGTH
+
+
+def has_capabilities() -> None:
+    """Raises what says that this process has some."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    held = {line for line in lines if line.startswith(("CapInh", "CapPrm", "CapEff", "CapAmb"))}
+    if any(int(line.split()[1], 16) for line in held):
+        raise OSError(errno.EPERM, str(held))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has any")
+def test_root_that_stays_root_has_no_capabilities() -> None:
+    """As where a container maps root alone, and no other user can be taken on."""
+    assert in_child(has_capabilities) == errno.EPERM
+    assert in_child(drop_capabilities, has_capabilities) == 0
