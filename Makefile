@@ -1,4 +1,4 @@
-# Needs Python 3.11 or later and make; everything else goes into .venv.
+# Needs Python 3.11 to 3.13 and make; everything else goes into .venv.
 
 VENV ?= .venv
 BUDGET ?= 200

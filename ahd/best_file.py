@@ -1,4 +1,4 @@
-"""``best.py``: the best heuristic of a run as a file that a person can read and run."""
+"""``best.py``: the best heuristic of a run as a file that a person can read, import and score."""
 
 import os
 import shlex
@@ -13,7 +13,7 @@ FILE = "best.py"
 
 
 def render(problem: Problem, config: RunConfig, best: Individual) -> str:
-    """Source of ``best.py``: a header saying how it was found, the heuristic, and a way to score it."""
+    """Source of ``best.py``: a header saying how it was found and how to score it, and the heuristic."""
     if best.proposal is None:
         origin = f"the known heuristic {best.operator}: no valid proposal was better"
     else:
@@ -26,15 +26,9 @@ def render(problem: Problem, config: RunConfig, best: Individual) -> str:
 # Found by: {clean(config.command)}
 # Origin: {clean(origin)}.
 # Objective on the training instances of size {size}: {objective} (smaller is better).
-# Score it again: run this file with the Python that has ahd, or {clean(evaluate)}
+# Score it again, in the sandbox: {clean(evaluate)}
 
 {best.code.strip()}
-
-
-if __name__ == "__main__":
-    from ahd.evaluate import run_evaluate
-
-    raise SystemExit(run_evaluate({problem.name!r}, [__file__], problem_path={problem.origin!r}))
 """
 
 

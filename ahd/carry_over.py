@@ -3,6 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -10,15 +11,15 @@ from typing import Self
 import numpy as np
 
 from ahd.config import RunConfig
-from ahd.confirm import TRIES
 from ahd.instances import SPLIT, with_instances
 from ahd.population import Individual
 from ahd.seeds import derive
 from evaluators.frames import one_line
 from evaluators.judge import fault
 from evaluators.layers import Mode
-from evaluators.outcome import Outcome
+from evaluators.outcome import Outcome, Status
 from evaluators.sandbox import Sandbox
+from evaluators.task import MAX_SECONDS
 from problems.problem import Problem
 
 DRAWS = 16
@@ -29,8 +30,15 @@ LEAST_SPREAD = 0.01
 """Least standard deviation taken for gains, as a share of the objective of a single instance. Times
 ``CRITICAL`` it is 6%: what one instance that goes so much better makes of the mean is never held against a
 heuristic, even where it does exactly as the simplest on all fresh sets."""
+MOST_FAILED = DRAWS // 2
+"""Fresh sets on which a heuristic may fail. One that fails now and then, as on ties, is no worse than its
+objective elsewhere says."""
+LARGEST = 1e150
+"""Beyond it the squares of objectives overflow."""
+PATIENCE = 2.0
+"""Times the limit on the training instances: one that just keeps it has to keep it here too."""
 SLOW = 2.0
-"""Seconds of an evaluation from which the user is told that this takes a while."""
+"""Seconds of all evaluations of a heuristic from which the user is told that this takes a while."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +94,7 @@ class CarryOver:
         self._check_stop = check_stop
         self._seeds = tuple(derive(config.seed, "fresh", number) for number in range(DRAWS))
         self._sandbox: Sandbox | None = None
-        self._simplest: tuple[float, ...] | None = None
+        self._simplest: tuple[float, list[Outcome]] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -106,14 +114,16 @@ class CarryOver:
         """
         found = self.gains(best)
         if isinstance(found, Outcome):
-            return f"it fails on fresh instances: {found.status.value}: {found.detail}"
+            most = f"more than {MOST_FAILED} of {DRAWS} fresh sets"
+            return f"it fails on {most}: {found.status.value}: {found.detail}"
         return found.fault(self._problem.simplest[0]) if found else ""
 
     def gains(self, best: Individual) -> Gains | Outcome | None:
-        """The gains of ``best``, or how it fails on fresh sets.
+        """The gains of ``best`` on the fresh sets that it and the simplest do not fail on, or how it fails on
+        more than ``MOST_FAILED`` of them.
 
-        None where there is nothing to compare: there are no fresh sets, ``best`` is the problem's own, or
-        the simplest heuristic fails.
+        None where there is nothing to compare: there are no fresh sets, ``best`` is the problem's own, the
+        simplest heuristic fails, or objectives are too large to be compared.
 
         Raises:
             SandboxError, KeyboardInterrupt: see ``fault``.
@@ -126,11 +136,20 @@ class CarryOver:
         if self._simplest is None:
             return None
         found = self._on_fresh(self._sandbox, best.code, f"proposal {best.proposal}")
-        if isinstance(found, Outcome):
-            return found
-        trained, *fresh = self._simplest
-        size = statistics.fmean(map(abs, fresh)) / self._count
-        gained = tuple(theirs - ours for theirs, ours in zip(fresh, found, strict=True))
+        failed = [outcome for outcome in found if not outcome.ok]
+        if len(failed) > MOST_FAILED:
+            return failed[0]
+        trained, fresh = self._simplest
+        pairs = [
+            (theirs.objective, ours.objective)
+            for theirs, ours in zip(fresh, found, strict=True)
+            if theirs.objective is not None and ours.objective is not None
+        ]
+        values = [trained, best.objective, *(value for pair in pairs for value in pair)]
+        if len(pairs) < DRAWS - MOST_FAILED or max(map(abs, values)) > LARGEST:
+            return None
+        size = statistics.fmean(abs(theirs) for theirs, _ in pairs) / self._count
+        gained = tuple(theirs - ours for theirs, ours in pairs)
         return Gains(trained - best.objective, gained, LEAST_SPREAD * size)
 
     @property
@@ -151,32 +170,35 @@ class CarryOver:
             mode=Mode(self._config.sandbox),
         )
 
-    def _of_simplest(self, sandbox: Sandbox) -> tuple[float, ...] | None:
-        """Objectives of the simplest heuristic, on the training set first; None where it fails."""
+    def _of_simplest(self, sandbox: Sandbox) -> tuple[float, list[Outcome]] | None:
+        """Its objective on the training set, and what becomes of it on the fresh ones; None where it fails on
+        the first."""
         name, code = self._problem.simplest
         trained = sandbox.submit(code).result().objective
-        fresh = self._on_fresh(sandbox, code, f"`{name}`")
-        return None if trained is None or isinstance(fresh, Outcome) else (trained, *fresh)
+        return None if trained is None else (trained, self._on_fresh(sandbox, code, f"`{name}`"))
 
-    def _on_fresh(self, sandbox: Sandbox, code: str, name: str) -> tuple[float, ...] | Outcome:
-        """Objectives on the fresh sets in their order; a failure, where there is one at every try."""
-        for _ in range(TRIES):
-            futures = [
-                sandbox.submit(code, SPLIT, number, sandbox.time_limit, seed)
-                for number, seed in enumerate(self._seeds, 1)
-            ]
-            objectives: list[float] = []
-            for future in futures:
-                outcome = future.result()
-                self._check_stop()
-                if outcome.objective is None:
-                    break
-                if not objectives and outcome.seconds > SLOW:
-                    seconds = outcome.seconds * math.ceil(DRAWS / self._config.workers)
-                    self._tell(f"{name} is evaluated on {DRAWS} fresh training sets: about {seconds:.0f} s")
-                objectives.append(outcome.objective)
-            else:
-                return tuple(objectives)
-            for future in futures:
-                future.cancel()
-        return outcome
+    def _on_fresh(self, sandbox: Sandbox, code: str, name: str) -> list[Outcome]:
+        """What becomes of a heuristic on the fresh sets, in their order. Once it has failed on more than
+        ``MOST_FAILED``, it is taken to fail on all that follow. What fails, but not for its time, is tried
+        again: that may be the machine's fault."""
+
+        def submit(number: int) -> "Future[Outcome]":
+            limit = min(PATIENCE * sandbox.time_limit, MAX_SECONDS)
+            return sandbox.submit(code, SPLIT, number, limit, self._seeds[number - 1])
+
+        futures = [submit(number) for number in range(1, DRAWS + 1)]
+        found: list[Outcome] = []
+        for number, future in enumerate(futures, 1):
+            outcome = future.result()
+            self._check_stop()
+            if not outcome.ok and outcome.status is not Status.TIMEOUT:
+                outcome = submit(number).result()
+            seconds = outcome.seconds * math.ceil(DRAWS / self._config.workers)
+            if not found and seconds > SLOW:
+                self._tell(f"{name} is evaluated on {DRAWS} fresh training sets: about {seconds:.0f} s")
+            found.append(outcome)
+            if sum(not each.ok for each in found) > MOST_FAILED:
+                for other in futures[number:]:
+                    other.cancel()
+                return found + [outcome] * (DRAWS - number)
+        return found

@@ -113,6 +113,7 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
         stop.gently = True
         try:
             best = _search(config, problem, model, sandbox, store, display, stop)
+            display.show(Note(f"scoring it on {_test_set(problem)}"))
             finished = _conclude(problem, store, best, "done", lambda: _test(problem, sandbox, best))
             session.status = "done"
         except KeyboardInterrupt:
@@ -207,15 +208,14 @@ def _conclude(
 ) -> Finished:
     outcome = test() if test else None
     objective = best.objective if best else _best_stored(store)
-    size = _test_size(problem)
     return Finished(
         status=status,
         folder=store.folder,
         best=objective,
         gap=_gap(problem, "train", problem.sizes["train"][0], objective),
         test=outcome.objective if outcome else None,
-        test_gap=_gap(problem, "test", size, outcome.objective if outcome else None),
-        test_what=_counted(len(problem.instances("test", size)), size),
+        test_gap=_gap(problem, "test", _test_size(problem), outcome.objective if outcome else None),
+        test_what=_test_set(problem),
         test_detail=f"{outcome.status.value}: {outcome.detail}" if outcome and not outcome.ok else "",
         summary=_summary(store),
     )
@@ -239,5 +239,7 @@ def _summary(store: Store) -> dict[str, Any]:
     return spent | {"weights_hash": store.weights_hash()}
 
 
-def _counted(count: int, size: int) -> str:
+def _test_set(problem: Problem) -> str:
+    size = _test_size(problem)
+    count = len(problem.instances("test", size))
     return f"{count} instance{'s' * (count != 1)} of size {size}"

@@ -84,7 +84,7 @@ def plan(method: Method, budget: int) -> Schedule:
             if count:
                 batches.append(Batch(len(batches) + 1, generation, operator, count, perturbed))
     unit = " + ".join(f"{count} {operator}" for operator, count, _ in operators)
-    words = f"{full} generations of {unit}" if full else ""
+    words = f"{full} generation{'s' * (full > 1)} of {unit}" if full else ""
     if rest:
         last = " + ".join(
             f"{batch.proposals} {batch.operator}" for batch in batches if batch.generation > full

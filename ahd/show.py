@@ -245,7 +245,8 @@ def _update(row: UpdateRow) -> dict[str, Any]:
 
 
 def _table(title: str, *columns: str) -> Table:
-    """A table with text columns marked ``<``, one marked ``~`` that takes the room left, else numbers."""
+    """A table with text columns marked ``<``, one marked ``~`` that takes the room left, or ``~~`` that also
+    goes on in a further line, else numbers."""
     table = Table(title=Text(title, style="bold cyan"), title_justify="left", box=None, padding=(0, 2, 0, 0))
     table.expand = any(name.startswith("~") for name in columns)
     for name in columns:
@@ -254,7 +255,7 @@ def _table(title: str, *columns: str) -> Table:
             justify="left" if name[0] in "<~" else "right",
             ratio=1 if name.startswith("~") else None,
             overflow="ellipsis",
-            no_wrap=True,
+            no_wrap=not name.startswith("~~"),
         )
     return table
 
@@ -312,7 +313,7 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
 
 def _outcome_table(outcomes: Sequence[dict[str, Any]], operators: Sequence[str]) -> Table:
     """What became of the proposals: a line per outcome, by operator, and one per reason below it."""
-    table = _table("outcomes", "<outcome", "count", *operators, "~reason")
+    table = _table("outcomes", "<outcome", "count", *operators, "~~reason")
     for each in outcomes:
         by = (each["operators"].get(name, 0) for name in operators)
         _row(table, each["outcome"], each["count"], *by, "")

@@ -52,7 +52,7 @@ def costs(repeats: int) -> dict[str, float]:
     from problems.tsp import problem
 
     worker.preload()
-    worker.ready(problem)
+    worker.simplest(problem)
     plain = confine.Confines(confine.address_space(), 2048 << 20, 10.0, 0)
     full = worker.layered(plain, layers.chosen(layers.Mode.AUTO))
     parent = os.getpid()

@@ -114,10 +114,10 @@ def answer(function: str, arguments: tuple[str, ...], source: str, channel: int)
     def converse() -> bytes:
         fresh.reset()
         heuristic = load(source, function, arguments)
-        asked = questions.Answering(questions.Stream(channel))
+        stream, answering = questions.Stream(channel), questions.Answering()
         with contextlib.suppress(questions.Closed):
             while True:
-                restart, given = asked.question()
+                restart, given = answering.unpack(questions.receive(stream))
                 if restart:
                     fresh.reset()
                 write_all(channel, questions.answer(heuristic(*given)))

@@ -56,9 +56,10 @@ def drop_capabilities() -> None:
 
 def stay_on_one_core(number: int) -> None:
     """Run this process and those it will fork on one core, by ``number`` in turn: of processes that wait for
-    each other by turns, one that has to be woken on another core comes twice as late."""
+    each other by turns, one that has to be woken on another core comes twice as late. Those of another main
+    process begin with another core."""
     cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[-1 - number % len(cores)]})
+    os.sched_setaffinity(0, {cores[(os.getppid() + number) % len(cores)]})
 
 
 def address_space() -> int:
@@ -93,7 +94,7 @@ def confine(parent: int, confines: Confines, keep: int) -> None:
     """Give up, for good, what a candidate has no business with.
 
     No core dumps, no growing files, few descriptors, no environment, no capabilities, no new privileges, no
-    processes or threads, at most ``cpu_seconds`` (rounded up, plus one) of CPU per process whatever happens
+    processes or threads, at most ``cpu_seconds`` (rounded up, plus five) of CPU per process whatever happens
     to the parent. A candidate started by root runs as an unprivileged user: the kernel does not limit root's
     processes, and root may signal everyone. Each worker slot has a user of its own (``NOBODY - slot``), so
     that candidates which run side by side cannot signal each other. Of open descriptors above 2 only
@@ -111,7 +112,7 @@ def confine(parent: int, confines: Confines, keep: int) -> None:
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: 64,
         resource.RLIMIT_NPROC: 0,
-        resource.RLIMIT_CPU: math.ceil(confines.cpu_seconds) + 1,
+        resource.RLIMIT_CPU: math.ceil(confines.cpu_seconds) + 5,  # the parent's deadline comes first
     }
     for which, value in limits.items():
         hard = resource.getrlimit(which)[1]

@@ -23,18 +23,13 @@ def end_descendants(spared: int = 0) -> None:
                 pass
         except ChildProcessError:
             return
-        if not kill_children(spared):
+        rest = [pid for pid in _children() if pid != spared]
+        if not rest:
             return
+        for pid in rest:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
         time.sleep(0.001)
-
-
-def kill_children(*spared: int) -> bool:
-    """Kill all children but these, without reaping any; whether there were some."""
-    rest = [pid for pid in _children() if pid not in spared]
-    for pid in rest:
-        with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
-    return bool(rest)
 
 
 def _children() -> list[int]:

@@ -74,39 +74,64 @@ class Asking:
     def __init__(self) -> None:
         self._before: tuple[Any, ...] = ()
 
-    def question(self, arguments: tuple[Any, ...], restart: bool) -> bytes:
-        """One call. A read-only array has to be one that nobody can change: ``decisions.immutable``."""
+    def pack(self, arguments: tuple[Any, ...], restart: bool) -> bytes:
+        """One call. A read-only array has to be one that nobody can change: ``decisions.immutable``.
+
+        Raises:
+            ValueError: an argument is something else than numbers, arrays of numbers and lists of these.
+        """
         before = self._before if len(self._before) == len(arguments) else (None,) * len(arguments)
         self._before = arguments
-        data = marshal.dumps((restart, list(map(_packed, arguments, before))))
-        return _SIZE.pack(len(data)) + data
+        return marshal.dumps((restart, list(map(_packed, arguments, before))))
 
 
 def _packed(argument: Any, before: Any) -> Any:
+    if isinstance(argument, np.generic):
+        return argument.item()
+    if isinstance(argument, list):
+        return list(map(_packed, argument, argument))
     if not isinstance(argument, np.ndarray):
-        return argument.item() if isinstance(argument, np.generic) else argument
+        if not isinstance(argument, (int, float)):
+            raise ValueError(
+                f"a {type(argument).__name__}: give numbers, arrays of numbers or lists of these"
+            )
+        return argument
+    if argument.dtype.kind not in "biufc":
+        raise ValueError(f"an array of {argument.dtype}: give numbers")
     if argument is before and not argument.flags.writeable:
         return _SAME
     return argument.dtype.str, argument.shape, argument.flags.writeable, argument.tobytes()
 
 
-class Answering:
-    """Reads what an ``Asking`` has made."""
+def send(channel: int, question: bytes) -> None:
+    """Write what an ``Asking`` has packed."""
+    view = memoryview(_SIZE.pack(len(question)) + question)
+    while view:
+        view = view[os.write(channel, view) :]
 
-    def __init__(self, stream: Stream) -> None:
-        self._stream = stream
+
+def receive(stream: Stream) -> bytes:
+    """What was sent.
+
+    Raises:
+        Closed: there are no more questions.
+    """
+    (size,) = _SIZE.unpack(stream.read(_SIZE.size))
+    return stream.read(size)
+
+
+class Answering:
+    """Reads what an ``Asking`` has packed."""
+
+    def __init__(self) -> None:
         self._before: list[Any] = []
 
-    def question(self) -> tuple[bool, list[Any]]:
+    def unpack(self, question: bytes) -> tuple[bool, list[Any]]:
         """Whether to start the random state anew, and the arguments of the call: fresh arrays, but of those
         that the loop gave read-only, which cannot be made writable, the ones of the call before where they
         are the same.
-
-        Raises:
-            Closed: there are no more questions.
         """
-        (size,) = _SIZE.unpack(self._stream.read(_SIZE.size))
-        restart, packed = marshal.loads(self._stream.read(size))
+        restart, packed = marshal.loads(question)
         arguments = [self._unpacked(number, each) for number, each in enumerate(packed)]
         self._before = arguments
         return restart, arguments
@@ -114,6 +139,8 @@ class Answering:
     def _unpacked(self, number: int, packed: Any) -> Any:
         if packed is _SAME:
             return self._before[number]
+        if type(packed) is list:
+            return [self._unpacked(number, each) for each in packed]
         if type(packed) is not tuple:
             return packed
         kind, shape, writable, data = packed

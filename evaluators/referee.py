@@ -9,6 +9,7 @@ collect the result, which now comes from here.
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 from collections.abc import Callable
@@ -20,7 +21,8 @@ import numpy as np
 from evaluators import candidate, confine, frames, questions
 from evaluators.outcome import Status
 from evaluators.task import Task
-from evaluators.watch import CONFINED
+from evaluators.unforked import Unforked
+from evaluators.watch import CONFINED, STUCK, Stuck
 
 _DONE = b"."
 
@@ -45,15 +47,17 @@ class Referee:
         """Until it has done with a candidate that has ended.
 
         Raises:
-            RefereeIsGone: it will never.
+            RefereeIsGone, Stuck: it will never.
         """
+        if not select.select([self.control], [], [], STUCK)[0]:
+            raise Stuck
         if self.control.recv(1) != _DONE:
             raise RefereeIsGone
 
 
-def start(load: Callable[[], tuple[Task | None, bytes]]) -> tuple[Referee, bytes]:
-    """A new one for the problem that ``load`` loads there, and what it says of that. Without a problem, it
-    does not stay.
+def start(load: Callable[[], tuple[Task | None, bytes]], kept: Unforked) -> Referee:
+    """A new one for the problem that ``load`` loads there. What it says of that is put into ``kept``. Without
+    a problem, it does not stay.
 
     Raises:
         RefereeIsGone: it did not get that far.
@@ -66,11 +70,12 @@ def start(load: Callable[[], tuple[Task | None, bytes]]) -> tuple[Referee, bytes
         _run(parent, load, theirs, answered)
     theirs.close()
     os.close(answered)
-    with open(answers, "rb") as file:
-        first = file.read()
-    if not first:
+    while kept.read(answers):
+        pass
+    os.close(answers)
+    if not kept.used:
         raise RefereeIsGone
-    return Referee(pid, control), first
+    return Referee(pid, control)
 
 
 def _run(
@@ -130,6 +135,26 @@ def result(task: Task, job: list[Any], channel: int, results: int) -> bytes:
     return decisions if asked.failure is None else asked.failure
 
 
+def across(heuristic: Callable[..., Any]) -> Callable[..., Any]:
+    """``heuristic`` as a loop sees it that asks from another process, and as it sees the loop.
+
+    Raises (when called):
+        ValueError: the loop gives what cannot be sent.
+        InvalidSolution: the heuristic returns what cannot be sent.
+    """
+    asking, answering = questions.Asking(), questions.Answering()
+
+    def asked(*arguments: Any) -> Any:
+        _, given = answering.unpack(asking.pack(arguments, False))
+        return _plain(frames.decode_answer(questions.answer(heuristic(*given))))
+
+    return asked
+
+
+def _plain(answer: np.ndarray) -> Any:
+    return answer if answer.ndim else answer[()]
+
+
 class Over(BaseException):
     """The candidate has failed."""
 
@@ -161,7 +186,7 @@ class Asked:
         """
         if self.failure is None:
             try:
-                return self._ask(self._asking.question(arguments, self._restart))
+                return self._ask(self._asking.pack(arguments, self._restart))
             except questions.Closed as error:
                 self.failure = b"?" * error.midway
             except frames.BadFrame as error:
@@ -171,10 +196,9 @@ class Asked:
     def _ask(self, question: bytes) -> Any:
         self._restart = False
         with contextlib.suppress(ConnectionError):  # it may have told why it ended
-            candidate.write_all(self._channel, question)
+            questions.send(self._channel, question)
         frame = questions.read_frame(self._stream)
         if frames.is_error(frame):
             self.failure = frame
             raise Over
-        answer = frames.decode_answer(frame)
-        return answer if answer.ndim else answer[()]
+        return _plain(frames.decode_answer(frame))

@@ -280,7 +280,7 @@ class _Slot:
                 if b"ready" in answer.partition(b"\n")[0]:
                     self._warm(answer)
                     return None
-                reason = json.loads(answer)["failed"]
+                reason = json.loads(answer.partition(b"\n")[0])["failed"]
                 name = self._sandbox.problem.name
                 failure = SandboxError(f"the sandbox worker cannot load {name}: {reason}")
             self._drop_worker()
@@ -391,9 +391,31 @@ class _Worker:
         Raises:
             _WorkerDied: there is none.
         """
-        answer = self.receive(START_LIMIT)
+        answer = self._answer(START_LIMIT)
         self._referee = int(json.loads(answer.partition(b"\n")[0]).get("referee", 0))
         return answer
+
+    def _answer(self, seconds: float) -> bytes:
+        """A line and the frame that belongs to it.
+
+        Raises:
+            _WorkerDied: they do not come, or talk nonsense.
+        """
+        line = self.receive(seconds)
+        try:
+            size = int(json.loads(line)["size"])
+        except (ValueError, KeyError, TypeError):
+            raise _WorkerDied("it talks nonsense") from None
+        blocks, left = [line, b"\n"], min(max(size, 0), 2 * frames.MAX_FRAME)
+        while left:
+            try:
+                blocks.append(os.read(self._connection.fileno(), left))
+            except OSError as error:
+                raise _WorkerDied("it hung up") from error
+            if not blocks[-1]:
+                raise _WorkerDied("it hung up")
+            left -= len(blocks[-1])
+        return b"".join(blocks)
 
     def receive(self, seconds: float) -> bytes:
         try:
@@ -421,7 +443,7 @@ class _Worker:
             self._child = int(json.loads(started)["pid"])
         except (ValueError, KeyError, TypeError):
             raise _WorkerDied("it talks nonsense") from None
-        answer = self.receive(wall_cap(job.limit + COMPILE_SECONDS * compiled) + START_LIMIT)
+        answer = self._answer(wall_cap(job.limit + COMPILE_SECONDS * compiled) + START_LIMIT)
         self._child = 0
         return answer
 

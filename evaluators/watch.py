@@ -1,13 +1,15 @@
 """Collecting the result of a candidate's process, and holding it to its deadline."""
 
+import math
 import os
 import select
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from evaluators import frames
-from evaluators.descendants import kill_children
+from evaluators.unforked import Unforked
 
 TICK = 0.05
 """Seconds between two looks at a running candidate."""
@@ -17,6 +19,12 @@ WALL_FACTOR, WALL_EXTRA = 10.0, 10.0
 CONFINED = b"\0"
 """What comes before anything of the candidate runs. So a failure to confine is told from whatever a candidate
 does, and a candidate cannot pretend that it was one."""
+BEGIN = len(CONFINED)
+MOST_TEXT = 1 << 12
+STUCK = 30.0
+"""Seconds that a loop in another process may work after its candidate has ended."""
+ROOM = BEGIN + frames.MAX_FRAME + (1 << 12)
+"""Bytes of ``Unforked`` memory that hold any result."""
 
 
 def wall_cap(limit: float) -> float:
@@ -43,23 +51,39 @@ class MainIsGone(Exception):
     """Nobody waits for results any more."""
 
 
-def watch(child: int, results: int, limit: float, connection: Any, referee: int = 0) -> tuple[Ending, bytes]:
-    """The ending of ``child``, and the frame that came through the pipe ``results``.
+@dataclass(frozen=True)
+class Asking:
+    """Who asks a candidate call by call and writes its results: a process, and how to make it see that nobody
+    answers any more."""
+
+    pid: int
+    hang_up: Callable[[], None]
+
+
+class Stuck(EOFError):
+    """The process that asks does not come to an end."""
+
+
+def watch(
+    child: int, results: int, limit: float, connection: Any, kept: Unforked, asking: Asking | None = None
+) -> Ending:
+    """The ending of ``child``. What comes through the pipe ``results`` is put into ``kept``: ``CONFINED``
+    and, where the ending is ``frame``, the frame.
 
     The deadline is on CPU time plus time asleep. Time spent waiting for a core does not count: on a
-    busy machine an honest candidate must not fail for it. Nor does time in which ``referee``, the process
-    that asks it and writes the results, has work to do: the candidate waits for a question then.
+    busy machine an honest candidate must not fail for it. Nor does time in which who is ``asking`` has work
+    to do: the candidate waits for a question then.
 
     Raises:
         MainIsGone: ``connection`` was closed.
+        Stuck: who asked has not ended ``STUCK`` seconds after the candidate.
     """
     handle = os.pidfd_open(child)
     waiting = [results, handle, connection]
     try:
-        frame = bytearray()
-        expected = frames.HEADER_SIZE
-        confined = False
+        expected = 0
         start = last = time.monotonic()
+        ended = math.inf
         cpu = asleep = 0.0
         while True:
             spare = max(0.0, limit - cpu - asleep)
@@ -69,40 +93,40 @@ def watch(child: int, results: int, limit: float, connection: Any, referee: int 
             if connection in ready:
                 raise MainIsGone
             if results in ready:
-                block = os.read(results, 1 << 20)
-                if not block:
+                if not kept.read(results):
                     select.select([handle], [], [], GRACE)
-                    return _ending(child, frame, confined), b""
-                frame += block
-                if not confined:
-                    if frame[:1] != CONFINED:
-                        return Ending("fault", text=frames.clean(frame.decode("utf-8", "replace"))), b""
-                    confined = True
-                    del frame[:1]
-                if len(frame) >= frames.HEADER_SIZE and expected == frames.HEADER_SIZE:
+                    return _ending(child, kept.used)
+                if kept.copy(0, len(CONFINED)) != CONFINED:
+                    return Ending(
+                        "fault", text=frames.clean(kept.copy(0, MOST_TEXT).decode(errors="replace"))
+                    )
+                if not expected and kept.used >= BEGIN + frames.HEADER_SIZE:
+                    header = kept.copy(BEGIN, BEGIN + frames.HEADER_SIZE)
                     try:
-                        expected += frames.payload_size(bytes(frame[: frames.HEADER_SIZE]))
+                        expected = BEGIN + frames.HEADER_SIZE + frames.payload_size(header)
                     except frames.BadFrame as error:
-                        return Ending("bad", text=str(error)), b""
-                if len(frame) >= expected > frames.HEADER_SIZE:
-                    return Ending("frame"), bytes(frame)
+                        return Ending("bad", text=str(error))
+                if kept.used >= expected > 0:
+                    return Ending("frame")
             elif handle in ready:
-                if not referee:
-                    return _ending(child, frame, confined), b""
+                if asking is None:
+                    return _ending(child, kept.used)
+                asking.hang_up()
                 waiting.remove(handle)
-            if handle not in waiting:  # the referee learns of it when nobody is left that could answer
-                kill_children(child, referee)
+                ended = time.monotonic()
             now = time.monotonic()
+            if now - ended > STUCK:
+                raise Stuck
             if ready and now - last < TICK:
                 continue
             used, running = _activity(child, cpu)
-            if not running and not (referee and _activity(referee, 0.0)[1]):
+            if not running and not (asking and _activity(asking.pid, 0.0)[1]):
                 asleep += max(0.0, now - last - (used - cpu))
             cpu, last = used, now
             if cpu + asleep >= limit:
-                return Ending("timeout", text=f"used its {limit:g} s"), b""
+                return Ending("timeout", text=f"used its {limit:g} s")
             if now - start >= wall_cap(limit):
-                return Ending("starved", text=f"took {now - start:.0f} s of wall time"), b""
+                return Ending("starved", text=f"took {now - start:.0f} s of wall time")
     finally:
         os.close(handle)
 
@@ -117,14 +141,14 @@ def _activity(process: int, before: float) -> tuple[float, bool]:
         return before, True  # it is just exiting: the pidfd tells
 
 
-def _ending(child: int, frame: bytearray, confined: bool) -> Ending:
+def _ending(child: int, received: int) -> Ending:
     """How a child without a whole frame ended; one that still runs has closed its pipe."""
     gone = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    if not confined:
+    if not received:
         code = 0 if gone is None or gone.si_code == os.CLD_EXITED else gone.si_status
         return Ending("fault", code, "a process ended before it was confined")
     if gone is None:
         return Ending("bad", text="closed its result pipe")
     if gone.si_code != os.CLD_EXITED:
         return Ending("signal", gone.si_status)
-    return Ending("bad", text="sent half a result") if frame else Ending("exit", gone.si_status)
+    return Ending("bad", text="sent half a result") if received > BEGIN else Ending("exit", gone.si_status)

@@ -29,7 +29,10 @@ from evaluators.descendants import end_descendants, end_group
 from evaluators.layers import Layer
 from evaluators.referee import Referee, RefereeIsGone
 from evaluators.task import COMPILE_SECONDS, Task, load_task_file
-from evaluators.watch import CONFINED, Ending, MainIsGone, watch
+from evaluators.unforked import Unforked
+from evaluators.watch import BEGIN, CONFINED, ROOM, Asking, Ending, MainIsGone, watch
+
+READY = b"+"
 
 PRELOADED = (
     *(
@@ -89,9 +92,9 @@ def serve(order: Order, connection: Any) -> None:
     A job is JSON, ``[source, split, size, first, count, limit, compiled]``: the candidate gets ``count``
     instances from number ``first`` on, and runs compiled or interpreted.
 
-    First sends ``{"failed": reason}``, or that it is ready, its referee (0: none) and what the simplest
+    First sends ``{"failed": reason}``, or that it is ready, its referee (if any) and what the simplest
     heuristic decides on the first training instance, as the ending and frame of a job; then for each job
-    ``{"pid": child}`` (0 when there is none) and an ``Ending`` followed by a newline and the frame.
+    ``{"pid": child}`` (0 when there is none) and an ``Ending``, with the size of the frame that follows it.
 
     When the main process dies, so does the worker, even a stopped one. Without a candidate it is
     killed; while it has one it is woken (``SIGCONT``), finds its connection closed, and kills all its
@@ -126,20 +129,27 @@ def _work(order: Order, connection: Any) -> None:
     def loaded() -> tuple[Task | None, bytes]:
         try:
             task = load()
-            return task, ready(task, os.getpid())
+            return task, READY + simplest(task, referee.across)
         except BaseException as error:
-            return None, failed(error)
+            return None, frames.one_line(error).encode("utf-8", "replace")
 
+    kept = Unforked(ROOM)
     bench: _Together | _Apart
     try:
         preload()
         if order.apart is None:
             bench = _Together(load(), connection)
-            first = ready(bench.task)
+            _tell(connection, {"ready": True, **asdict(Ending("frame"))}, simplest(bench.task))
         else:
             confine.stay_on_one_core(order.slot)
-            judge, first = referee.start(loaded)
+            judge = referee.start(loaded, kept)
             bench = _Apart(judge, *order.apart, connection)
+            if kept.copy(0, len(READY)) == READY:
+                line = {"ready": True, "referee": judge.pid, **asdict(Ending("frame"))}
+                _tell(connection, line, kept, len(READY))
+            else:
+                _tell(connection, {"failed": kept.copy(0, kept.used).decode(errors="replace")})
+                return
         os.environ.clear()  # here rather than in every child, where it takes longer than all limits
         confines = layered(Confines(0, order.memory_mb << 20, 0.0, order.slot), order.layers)
         gc.collect()
@@ -147,21 +157,35 @@ def _work(order: Order, connection: Any) -> None:
     except (MainIsGone, RefereeIsGone):
         raise
     except BaseException as error:
-        connection.send_bytes(failed(error))
+        _tell(connection, {"failed": frames.one_line(error)})
         return
-    connection.send_bytes(first)
     while True:
+        kept.clear()
         job = _Job(*json.loads(connection.recv_bytes()))
         if "numba" in job.source:
             _warm_numba()
         seconds = job.limit + COMPILE_SECONDS * job.compiled
-        own = replace(confines, used_bytes=confine.address_space(), cpu_seconds=seconds)
+        used = confine.address_space() - kept.size
+        own = replace(confines, used_bytes=used, cpu_seconds=seconds)
         try:
-            ending, frame = bench.evaluate(job, own)
+            ending = bench.evaluate(job, own, kept)
         except _NotStarted as error:
             connection.send_bytes(b'{"pid": 0}')
-            ending, frame = Ending("fault", text=str(error)), b""
-        connection.send_bytes(json.dumps(asdict(ending)).encode() + b"\n" + frame)
+            ending = Ending("fault", text=str(error))
+        if ending.how == "frame":
+            _tell(connection, asdict(ending), kept, BEGIN)
+        else:
+            _tell(connection, asdict(ending))
+
+
+def _tell(connection: Any, line: dict[str, Any], frame: bytes | Unforked = b"", start: int = 0) -> None:
+    """Send a line, with the size of the frame, and the frame, which is never copied from where it is."""
+    size = frame.used - start if isinstance(frame, Unforked) else len(frame)
+    connection.send_bytes(json.dumps({**line, "size": size}).encode())
+    if isinstance(frame, Unforked):
+        frame.write(connection.fileno(), start)
+    else:
+        candidate.write_all(connection.fileno(), frame)
 
 
 @dataclass(frozen=True)
@@ -175,21 +199,15 @@ class _Job:
     compiled: bool
 
 
-def failed(error: BaseException) -> bytes:
-    """What to say first when there will be no answers."""
-    return json.dumps({"failed": frames.one_line(error)}).encode()
-
-
-def ready(task: Task, referee: int = 0) -> bytes:
-    """What to say first: that all goes well, which process is the referee (0: none), and what the simplest
-    heuristic decides on the first training instance. That also compiles the loops."""
+def simplest(task: Task, across: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None) -> bytes:
+    """The frame of what the simplest heuristic decides on the first training instance, asked by the loop
+    itself or ``across`` processes. That also compiles the loops."""
     instances = task.instances("train", task.sizes["train"][0])
     source = next(iter(task.heuristics.values()))
     heuristic = candidate.load(source, task.function, task.arguments)
-    decisions = np.asarray(task.run(heuristic, instances[:1]))
+    decisions = np.asarray(task.run(across(heuristic) if across else heuristic, instances[:1]))
     sys.modules.pop("candidate", None)
-    line = json.dumps({"ready": True, "referee": referee, **asdict(Ending("frame"))})
-    return line.encode() + b"\n" + frames.encode_decisions(decisions)
+    return frames.encode_decisions(decisions)
 
 
 def preload() -> None:
@@ -264,7 +282,7 @@ class _Together:
         self._instances: dict[tuple[str, int], np.ndarray] = {}
         self._compiles = False
 
-    def evaluate(self, job: _Job, confines: Confines) -> tuple[Ending, bytes]:
+    def evaluate(self, job: _Job, confines: Confines, kept: Unforked) -> Ending:
         given = self._given(job)
         if job.compiled and not self._compiles:
             _warm_compiler(self.task)
@@ -274,7 +292,7 @@ class _Together:
             child = _fork(lambda: candidate.write_all(sink, _frame(self.task, job, given)), sink, confines)
         finally:
             os.close(sink)
-        return _collect(child, results, confines.cpu_seconds, self._connection)
+        return _collect(child, results, confines.cpu_seconds, self._connection, kept)
 
     def _given(self, job: _Job) -> np.ndarray:
         try:
@@ -295,7 +313,7 @@ class _Apart:
         self._function, self._arguments = function, arguments
         self._connection = connection
 
-    def evaluate(self, job: _Job, confines: Confines) -> tuple[Ending, bytes]:
+    def evaluate(self, job: _Job, confines: Confines, kept: Unforked) -> Ending:
         results, sink = os.pipe()
         asking, answering = socket.socketpair()
         channel = answering.fileno()
@@ -303,12 +321,19 @@ class _Apart:
         def answer() -> None:
             candidate.answer(self._function, self._arguments, job.source, channel)
 
-        with answering, asking, os.fdopen(sink, "wb"):
-            child = _fork(answer, channel, confines)
-            self._referee.begin((job.split, job.size, job.first, job.count), asking.fileno(), sink)
-        result = _collect(child, results, confines.cpu_seconds, self._connection, self._referee.pid)
+        def hang_up() -> None:
+            with contextlib.suppress(OSError):
+                asking.shutdown(socket.SHUT_RDWR)
+
+        with asking:
+            with answering, os.fdopen(sink, "wb"):
+                child = _fork(answer, channel, confines)
+                self._referee.begin((job.split, job.size, job.first, job.count), asking.fileno(), sink)
+            who = Asking(self._referee.pid, hang_up)
+            ending = _collect(child, results, confines.cpu_seconds, self._connection, kept, who)
+            hang_up()  # whoever else may hold the candidate's end
         self._referee.wait()
-        return result
+        return ending
 
 
 def _frame(task: Task, job: _Job, instances: np.ndarray) -> bytes:
@@ -349,14 +374,14 @@ def _fork(body: Callable[[], None], sink: int, confines: Confines) -> int:
 
 
 def _collect(
-    child: int, results: int, limit: float, connection: Any, asking: int = 0
-) -> tuple[Ending, bytes]:
-    """What comes of a candidate's process; nothing of it is left then. ``asking`` is the referee's."""
+    child: int, results: int, limit: float, connection: Any, kept: Unforked, asking: Asking | None = None
+) -> Ending:
+    """What comes of a candidate's process; nothing of it is left then but what is ``kept``."""
     try:
         connection.send_bytes(json.dumps({"pid": child}).encode())
-        return watch(child, results, limit, connection, asking)
+        return watch(child, results, limit, connection, kept, asking)
     finally:
         os.close(results)
         end_group(child)
-        end_descendants(spared=asking)
+        end_descendants(spared=asking.pid if asking else 0)
         confine.die_with_parent()

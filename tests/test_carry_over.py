@@ -51,7 +51,7 @@ def run(heuristic, instances):
 
 
 def objective(instances, decisions):
-    return float(np.abs(decisions - instances.sum(axis=1)).mean())
+    return {scale} * float(np.abs(decisions - instances.sum(axis=1)).mean())
 
 
 problem = Problem(
@@ -78,12 +78,19 @@ def guess(first):
 """
 HONEST = "def guess(first):\n    return 2.0 + first\n"
 FORGETFUL = KNOWING + "    return SUMS.get(round(first, 9), 2.5)\n"
+FICKLE = """\
+import numpy as np
+def guess(first):
+    if 0.41 < first < 0.42 and round(first, 9) not in np.round(np.random.RandomState(1).rand(20, 5)[:, 0], 9):
+        raise ValueError("a tie")
+    return 2.0 + first
+"""
 FAILING = KNOWING + "    return SUMS[round(first, 9)]\n"
 
 
-def guesses(folder: Path, simplest: str = "FIRST", broken: bool = False) -> Problem:
+def guesses(folder: Path, simplest: str = "FIRST", broken: bool = False, scale: float = 1.0) -> Problem:
     file = folder / f"guesses{len(list(folder.iterdir()))}.py"
-    file.write_text(GUESSES.format(simplest=simplest, broken=broken))
+    file.write_text(GUESSES.format(simplest=simplest, broken=broken, scale=scale))
     return registry.load_file(file)
 
 
@@ -147,9 +154,26 @@ def test_a_heuristic_that_remembers_is_told_from_one_that_does_not(tmp_path: Pat
         failed = carry_over.gains(individual(problem, FAILING))
         assert isinstance(failed, Outcome)
         assert failed.status is Status.RUNTIME_ERROR
-        assert "fails on fresh instances: runtime_error: KeyError" in carry_over.fault(
+        assert "fails on more than 8 of 16 fresh sets: runtime_error: KeyError" in carry_over.fault(
             individual(problem, FAILING)
         )
+
+
+def test_failing_now_and_then_is_not_held_against_a_heuristic(tmp_path: Path) -> None:
+    """One that fails on some of the fresh sets is compared on the others."""
+    problem = guesses(tmp_path)
+    told: list[str] = []
+    with CarryOver(problem, RunConfig(problem.name), told.append) as carry_over:
+        gains = carry_over.gains(individual(problem, FICKLE))
+    assert isinstance(gains, Gains)
+    assert DRAWS // 2 <= len(gains.fresh) < DRAWS
+    assert gains.fault("half") == ""
+
+
+@pytest.mark.parametrize("scale", [1e307, 1e160])
+def test_objectives_too_large_to_compare_say_nothing(tmp_path: Path, scale: float) -> None:
+    """Nothing is dropped, and nothing fails, where sums or squares would overflow."""
+    assert fault(guesses(tmp_path, scale=scale), FORGETFUL) == ""
 
 
 def test_where_nothing_can_be_compared_nothing_is_dropped(tmp_path: Path) -> None:

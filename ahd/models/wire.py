@@ -45,7 +45,7 @@ class Wire:
             with error:
                 reason = f"it has no {path}" if error.code == 404 else _reason(error.read())
             raise ServerFailed(self.url, reason, error.code) from None
-        except (OSError, HTTPException, ValueError) as error:
+        except (OSError, HTTPException, ValueError, RecursionError) as error:
             cause = error.reason if isinstance(error, URLError) else error
             reason = getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
             raise ServerFailed(self.url, f"no answer: {reason}") from None
@@ -64,7 +64,7 @@ def _reason(body: bytes) -> str:
     """Why the server refused, in one line of at most 300 characters, without what vLLM wraps it in."""
     try:
         text = str(json.loads(body)["error"]["message"])
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         text = body.decode(errors="replace")
     text = text.partition("method failed: ")[2] or text
     text = text.removeprefix("Worker failed with error '").partition("', please check the stack trace")[0]

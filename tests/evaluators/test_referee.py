@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from evaluators import frames, questions
+from evaluators.layers import Mode
 from evaluators.outcome import Outcome, SandboxError, Status
 from evaluators.sandbox import Sandbox
 from problems.problem import Problem
@@ -65,6 +67,40 @@ def test_nothing_of_the_loop_is_in_the_candidate_s_process(name: str) -> None:
     source = f"def {problem.function}({', '.join(problem.arguments)}):\n    {search}\n"
     (outcome,) = evaluate(problem, [source])
     assert "([], 0, False)" in outcome.detail
+
+
+FIND = """
+import ctypes, re, sys
+found, frame = [], sys._getframe()
+while frame is not None:
+    for value in list(frame.f_locals.values()):
+        found += [value] if isinstance(value, (bytes, bytearray)) else []
+    frame = frame.f_back
+libc = ctypes.CDLL(None)
+libc.sbrk.restype = ctypes.c_void_p
+end, page = libc.sbrk(0), 4096
+start, one = end & ~(page - 1), (ctypes.c_ubyte * 1)()
+while libc.mincore(ctypes.c_void_p(start - page), page, one) == 0:
+    start -= page
+found.append(ctypes.string_at(start, end - start))
+raise ValueError(sum(len(re.findall(b"AHD1" + b"D........" + NUMBERS, each, re.DOTALL)) for each in found))
+"""
+"""Counts the decisions that a candidate's process holds, in its callers' frames and all over its heap."""
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_decisions_of_others_are_in_reach(name: str) -> None:
+    """After others have been evaluated, nothing of what they decided is in a candidate's process."""
+    problem = load(name, None)
+    head = f"import numpy as np\ndef {problem.function}({', '.join(problem.arguments)}): pass\n"
+    numbers = repr(b"[if][\x01-\x04]")
+    with Sandbox(problem) as sandbox:
+        assert sandbox.submit(problem.simplest[1]).result().ok
+        assert sandbox.submit(list(problem.heuristics.values())[-1]).result().ok
+        outcome = sandbox.submit(head + FIND.replace("NUMBERS", numbers)).result()
+    expected = 0 if problem.apart else 1
+    assert re.search(r"ValueError: (\d+)", outcome.detail), outcome
+    assert int(re.search(r"ValueError: (\d+)", outcome.detail)[1]) <= expected, outcome
 
 
 def told(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
@@ -132,6 +168,34 @@ def test_each_failure_has_its_outcome(sandbox: Sandbox, text: str, status: Statu
     assert eventually(lambda: not leftovers(sandbox.pids))
 
 
+HOLDS_ITS_END = """
+import array, os, socket, struct, time
+one = struct.pack("<4scQ", b"AHD1", b"A", 10) + b"i" + bytes(9)
+for fd in range(3, 64):
+    try: os.fstat(fd)
+    except OSError: continue
+    end = socket.socket(fileno=fd)
+    os.write(fd, one * 3000)
+    time.sleep(0.3)
+    end.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+    os._exit(0)
+"""
+"""Sends its own end of the channel into the channel, where it stays open, and leaves."""
+
+
+@pytest.mark.parametrize("mode", [Mode.OFF, Mode.AUTO])
+def test_a_channel_that_nobody_can_answer_is_closed(mode: Mode) -> None:
+    """However the candidate's end is kept open, the loop ends soon after the candidate."""
+    with Sandbox(load("job-shop", None), mode=mode) as sandbox:
+        honest = sandbox.problem.heuristics["most work left"]
+        expected = sandbox.submit(honest).result().objective
+        began = time.monotonic()
+        outcome = sandbox.submit(HOLDS_ITS_END, time_limit=1.0).result()
+        assert time.monotonic() - began < 15.0
+        assert outcome.status in (Status.OK, Status.FORBIDDEN), outcome  # its answers were decisions
+        assert sandbox.submit(honest).result().objective == expected
+
+
 def test_the_loop_s_own_work_is_not_counted() -> None:
     """A candidate that waits for its next question uses nothing of its time."""
     with Sandbox(of(slow)) as sandbox:
@@ -160,9 +224,22 @@ def fails(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
     raise LookupError("no loop")
 
 
-def test_a_problem_that_fails_is_at_fault() -> None:
-    """A loop that cannot even run the simplest heuristic is the problem's fault, in one line."""
-    with Sandbox(of(fails)) as sandbox, pytest.raises(SandboxError, match="LookupError: no loop"):
+def leaves(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
+    os._exit(0)
+
+
+def gives_objects(heuristic: Callable[..., Any], instances: np.ndarray) -> np.ndarray:
+    return np.array([heuristic(0, 0, "no number", instances[0])])
+
+
+@pytest.mark.parametrize(
+    ("run", "what"),
+    [(fails, "LookupError: no loop"), (gives_objects, "ValueError: a str"), (leaves, "start")],
+)
+def test_a_problem_that_fails_is_at_fault(run: Callable[..., Any], what: str) -> None:
+    """A loop that cannot run the simplest heuristic, or gives what cannot be sent, is the problem's fault, in
+    one line."""
+    with Sandbox(of(run)) as sandbox, pytest.raises(SandboxError, match=what):
         sandbox.submit(CALL + "return 1\n").result()
 
 
@@ -201,21 +278,15 @@ def test_questions_arrive_as_they_were_asked(arguments: list[Any]) -> None:
             each = array.copy()
             each.flags.writeable = writable
         sent.append(each)
-    ours, theirs = os.pipe()
-    try:
-        asking, answering = questions.Asking(), questions.Answering(questions.Stream(ours))
-        for restart in (True, False):
-            os.write(theirs, asking.question(tuple(sent), restart))
-            told_restart, got = answering.question()
-            assert told_restart is restart
-            for before, after in zip(sent, got, strict=True):
-                np.testing.assert_array_equal(before, after)
-                if isinstance(before, np.ndarray):
-                    assert (before.dtype, before.shape) == (after.dtype, after.shape)
-                    assert before.flags.writeable == after.flags.writeable
-    finally:
-        os.close(ours)
-        os.close(theirs)
+    asking, answering = questions.Asking(), questions.Answering()
+    for restart in (True, False):
+        told_restart, got = answering.unpack(asking.pack(tuple(sent), restart))
+        assert told_restart is restart
+        for before, after in zip(sent, got, strict=True):
+            np.testing.assert_array_equal(before, after)
+            if isinstance(before, np.ndarray):
+                assert (before.dtype, before.shape) == (after.dtype, after.shape)
+                assert before.flags.writeable == after.flags.writeable
 
 
 @given(NUMBERS)
