@@ -33,6 +33,7 @@ from evaluators.unforked import Unforked
 from evaluators.watch import BEGIN, CONFINED, ROOM, Asking, Ending, MainIsGone, watch
 
 READY = b"+"
+"""What comes before the frame that a referee begins with, or else why it does not begin."""
 
 PRELOADED = (
     *(
@@ -121,35 +122,10 @@ def _leave(number: int, frame: object) -> None:
 
 
 def _work(order: Order, connection: Any) -> None:
-    def load() -> Task:
-        given = connection.recv_bytes()
-        task: Task = ForkingPickler.loads(given) if given else load_task_file(order.origin)
-        return task
-
-    def loaded() -> tuple[Task | None, bytes]:
-        try:
-            task = load()
-            return task, READY + simplest(task, referee.across)
-        except BaseException as error:
-            return None, frames.one_line(error).encode("utf-8", "replace")
-
     kept = Unforked(ROOM)
-    bench: _Together | _Apart
     try:
         preload()
-        if order.apart is None:
-            bench = _Together(load(), connection)
-            _tell(connection, {"ready": True, **asdict(Ending("frame"))}, simplest(bench.task))
-        else:
-            confine.stay_on_one_core(order.slot)
-            judge = referee.start(loaded, kept)
-            bench = _Apart(judge, *order.apart, connection)
-            if kept.copy(0, len(READY)) == READY:
-                line = {"ready": True, "referee": judge.pid, **asdict(Ending("frame"))}
-                _tell(connection, line, kept, len(READY))
-            else:
-                _tell(connection, {"failed": kept.copy(0, kept.used).decode(errors="replace")})
-                return
+        bench, line, frame = _bench(order, connection, kept)
         os.environ.clear()  # here rather than in every child, where it takes longer than all limits
         confines = layered(Confines(0, order.memory_mb << 20, 0.0, order.slot), order.layers)
         gc.collect()
@@ -157,8 +133,10 @@ def _work(order: Order, connection: Any) -> None:
     except (MainIsGone, RefereeIsGone):
         raise
     except BaseException as error:
-        _tell(connection, {"failed": frames.one_line(error)})
+        _tell(connection, {"failed": str(error) if isinstance(error, _Failed) else frames.one_line(error)})
         return
+    _tell(connection, line, frame, len(READY))
+    del frame  # or every candidate would find it here
     while True:
         kept.clear()
         job = _Job(*json.loads(connection.recv_bytes()))
@@ -178,14 +156,52 @@ def _work(order: Order, connection: Any) -> None:
             _tell(connection, asdict(ending))
 
 
+def _bench(
+    order: Order, connection: Any, kept: Unforked
+) -> "tuple[_Together | _Apart, dict[str, Any], bytes | Unforked]":
+    """Where candidates are evaluated, and what to say first: a line, and the frame behind ``READY``.
+
+    Raises:
+        RefereeIsGone: it does not start.
+        BaseException: whatever the problem raises.
+    """
+
+    def load() -> Task:
+        given = connection.recv_bytes()
+        task: Task = ForkingPickler.loads(given) if given else load_task_file(order.origin)
+        return task
+
+    def loaded() -> tuple[Task | None, bytes]:
+        try:
+            task = load()
+            return task, READY + simplest(task, referee.across)
+        except BaseException as error:
+            return None, frames.one_line(error).encode("utf-8", "replace")
+
+    line = {"ready": True, **asdict(Ending("frame"))}
+    if order.apart is None:
+        together = _Together(load(), connection)
+        return together, line, READY + simplest(together.task)
+    confine.stay_on_one_core(order.slot)
+    judge = referee.start(loaded, kept)
+    if kept.copy(0, len(READY)) != READY:
+        raise _Failed(kept.copy(0, kept.used).decode(errors="replace"))
+    return _Apart(judge, *order.apart, connection), line | {"referee": judge.pid}, kept
+
+
+class _Failed(Exception):
+    """The problem failed where it was loaded, and the text says how."""
+
+
 def _tell(connection: Any, line: dict[str, Any], frame: bytes | Unforked = b"", start: int = 0) -> None:
-    """Send a line, with the size of the frame, and the frame, which is never copied from where it is."""
-    size = frame.used - start if isinstance(frame, Unforked) else len(frame)
-    connection.send_bytes(json.dumps({**line, "size": size}).encode())
-    if isinstance(frame, Unforked):
-        frame.write(connection.fileno(), start)
+    """Send a line, with the size of the frame, and the frame, from ``start`` on. It is not copied from where no
+    fork sees it."""
+    if isinstance(frame, bytes):
+        connection.send_bytes(json.dumps({**line, "size": len(frame[start:])}).encode())
+        candidate.write_all(connection.fileno(), frame[start:])
     else:
-        candidate.write_all(connection.fileno(), frame)
+        connection.send_bytes(json.dumps({**line, "size": frame.used - start}).encode())
+        frame.write(connection.fileno(), start)
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,8 @@ def test_a_problem_that_leaves_is_one_line(tmp_path: Path, field: str) -> None:
     with pytest.raises(ConfigError, match="SystemExit") as caught:
         run_evaluate("leaver", [write(tmp_path, "good.py", NEAREST)], problem_path=problem)
     assert "leaver" in str(caught.value)
+    assert field == "run" or problem in str(caught.value)
+    assert field == "run" or "doctor" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -168,3 +170,11 @@ def test_seeds_that_make_no_sense_are_one_line(problem: str, seeds: int, message
     with pytest.raises(ConfigError, match=message) as caught:
         run_evaluate(problem, [], known=True, seeds=seeds)
     assert "\n" not in str(caught.value)
+
+
+def test_a_reference_of_zero_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """The empty column of gaps has its reason below the table."""
+    assert run_evaluate("bin-packing-online", [], known=True, split="train", size=1000) == 0
+    shown = capsys.readouterr().out
+    assert "no gap: the reference is 0" in shown
+    assert "gap to" not in shown

@@ -180,7 +180,7 @@ def test_a_problem_file_that_reads(tmp_path: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("problem", "instances", "message"),
     [
-        ("tsp", ["missing.tsp"], "missing.tsp: No such file or directory; give the path of an instance file"),
+        ("tsp", ["missing.tsp"], "--instances missing.tsp: no such file or folder; give one"),
         ("tsp", ["none*.tsp"], "no file fits that pattern"),
         ("tsp", ["empty"], "the folder holds no instance files"),
         ("tsp", ["broken.tsp"], "broken.tsp: line 8: 'x' is no number"),
