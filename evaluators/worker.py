@@ -194,8 +194,8 @@ class _Failed(Exception):
 
 
 def _tell(connection: Any, line: dict[str, Any], frame: bytes | Unforked = b"", start: int = 0) -> None:
-    """Send a line, with the size of the frame, and the frame, from ``start`` on. It is not copied from where no
-    fork sees it."""
+    """Send a line, with the size of the frame, and the frame, from ``start`` on. It is not copied from where
+    no fork sees it."""
     if isinstance(frame, bytes):
         connection.send_bytes(json.dumps({**line, "size": len(frame[start:])}).encode())
         candidate.write_all(connection.fileno(), frame[start:])
