@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ahd.config import ConfigError
-from ahd.gap import relative_gap
-from ahd.scoring import check_limits, fresh_seeds, submit
+from ahd.gap import no_gap, relative_gap
+from ahd.scoring import check_limits, fresh_seeds, not_scored, submit
 from evaluators.layers import Mode
 from evaluators.outcome import Outcome, SandboxError, Status
 from evaluators.sandbox import Sandbox
 from evaluators.task import BrokenProblemFile
 from problems import registry
-from problems.check import reference_of
+from problems.check import check_instances, reference_of
 from problems.problem import Problem
 
 MAX_SEEDS = 10_000
@@ -93,7 +93,7 @@ def evaluate_files(
     except BrokenProblemFile as error:
         raise ConfigError(str(error)) from error
     except SandboxError as error:
-        raise ConfigError(f"{error}; `ahd doctor` says more") from error
+        raise not_scored(problem, error) from error
 
 
 def _check_seeds(problem: Problem, seeds: int) -> None:
@@ -114,13 +114,15 @@ def _read(file: Path) -> str:
 
 
 def load_problem(name: str, path: str = "") -> Problem:
-    """The problem for a command line.
+    """The problem for a command line that scores with it.
 
     Raises:
         ConfigError: no such problem, or a broken problem file.
     """
     try:
-        return registry.load(name, path or None)
+        problem = registry.load(name, path or None)
+        check_instances(problem)
+        return problem
     except (registry.UnknownProblem, BrokenProblemFile) as error:
         raise ConfigError(str(error)) from error
 
@@ -208,7 +210,7 @@ def _run_on_files(
             if as_json:
                 print(result.to_json(), flush=True)
     except SandboxError as error:
-        raise ConfigError(f"{error}; `ahd doctor` says more") from error
+        raise not_scored(problem, error) from error
     if not as_json:
         print_instances(problem, shown)
     return int(any(not result.outcome.ok for result in shown))
@@ -250,6 +252,8 @@ def print_table(problem: Problem, results: Sequence[FileResult], split: str, siz
         seeds = max(result.seeds for result in results)
         console.print(f"objectives: means over {seeds} fresh seeds of the solver", highlight=False)
     reference = problem.reference(split, size)
-    if reference is not None:
+    if reference is not None and reference.value != 0:
         value = f"{reference.value:.{problem.decimals}f}"
         console.print(f"gap to {value} ({escape(reference.source)})", highlight=False)
+    elif why := no_gap(problem, split, size, reference):
+        console.print(escape(why), highlight=False)

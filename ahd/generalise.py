@@ -10,15 +10,15 @@ from typing import Any
 from ahd import show
 from ahd.config import ConfigError
 from ahd.display.text import clean, signed_percent
-from ahd.gap import relative_gap
+from ahd.gap import no_gap, relative_gap
 from ahd.instances import SPLIT, read_instances, time_limit, with_instances
-from ahd.scoring import Score, check_limits, fresh_seeds, submit
+from ahd.scoring import Score, check_limits, fresh_seeds, not_scored, submit
 from ahd.ticker import Ticker
 from evaluators.layers import Mode
 from evaluators.outcome import SandboxError
 from evaluators.sandbox import MAX_WORKERS, Sandbox
 from evaluators.task import BrokenProblemFile
-from problems.check import reference_of
+from problems.check import check_instances, reference_of
 from problems.problem import Problem, Reference
 from problems.registry import load
 
@@ -144,7 +144,7 @@ def score(
                     ticker.step(f"{block.title}, {entry.name}", each)
                 yield block, rows
     except SandboxError as error:
-        raise ConfigError(f"{error}; `ahd doctor` says more") from error
+        raise not_scored(problem, error) from error
 
 
 def run_test(
@@ -171,6 +171,7 @@ def run_test(
     config = run.started.config
     try:
         problem = load(config.problem, config.problem_path or None)
+        check_instances(problem)
         chosen = entries(run, problem, top)
         if files:
             problem, where = _from_files(problem, files)
@@ -264,9 +265,11 @@ def print_block(problem: Problem, block: Block, rows: Sequence[Row]) -> None:
     if not console.is_terminal:
         console.width = 140
     console.print(table)
-    if block.reference is not None:
+    if block.reference is not None and block.reference.value != 0:
         value = f"{block.reference.value:.{problem.decimals}f}"
         console.print(Text(f"gap to {value}: {clean(block.reference.source)}"))
+    elif why := no_gap(problem, block.split, block.size, block.reference):
+        console.print(Text(why))
 
 
 def print_files(problem: Problem, done: Sequence[tuple[Block, list[Row]]]) -> None:

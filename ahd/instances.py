@@ -65,8 +65,10 @@ def _files(name: str) -> list[Path]:
         if not files:
             raise ConfigError(f"--instances {name}: the folder holds no instance files")
         return files
-    if path.exists() or not glob.has_magic(name):
+    if path.exists():
         return [path]
+    if not glob.has_magic(name):
+        raise ConfigError(f"--instances {name}: no such file or folder; give one, or a pattern in quotes")
     files = [Path(file) for file in sorted(glob.glob(str(path), recursive=True)) if Path(file).is_file()]
     if not files:
         raise ConfigError(f"--instances {name}: no file fits that pattern")
@@ -107,6 +109,12 @@ def with_instances(problem: Problem, arrays: Sequence[np.ndarray]) -> Problem:
     kept["instances"] = _Instances(problem.instances, tuple(arrays))
     kept["origin"] = ""
     return _WithFiles(**kept, own=problem.origin or problem, arrays=tuple(arrays))
+
+
+def file_of(problem: Problem) -> str:
+    """The file a problem is from, also of one with instances from files; empty for one of the package."""
+    own = problem.own if isinstance(problem, _WithFiles) else ""
+    return own if isinstance(own, str) and own else problem.origin
 
 
 def time_limit(problem: Problem, array: np.ndarray, training_limit: float) -> float:

@@ -1,12 +1,14 @@
 """``ahd problems``: what can be solved."""
 
 import json
+import sys
 
 from ahd.display.text import clean
+from ahd.gap import has_solver
 from evaluators.task import BrokenProblemFile
-from problems.check import reference_of
+from problems.check import check_instances, reference_of
 from problems.problem import Problem
-from problems.registry import load, load_file, names
+from problems.registry import dropped, load, load_file, packaged
 from problems.solvers import SOLVERS
 
 SPLITS = ("train", "val", "test")
@@ -14,11 +16,12 @@ SPLITS = ("train", "val", "test")
 
 def print_problem(name: str, as_json: bool, problem_path: str | None) -> None:
     """Print what there is to know for writing a heuristic: the listing, the function, the simplest heuristic.
+    ``name`` may be empty where a file is given: it is that of its problem.
 
     Raises:
-        UnknownProblem, BrokenProblemFile: see ``problems.registry.load``.
+        UnknownProblem, BrokenProblemFile: see ``problems.registry.load`` and ``problems.check``.
     """
-    problem = load(name, problem_path)
+    problem = load_file(problem_path) if problem_path and not name else load(name, problem_path)
     record = _record(problem)
     simplest, source = problem.simplest
     if as_json:
@@ -33,18 +36,38 @@ def print_problem(name: str, as_json: bool, problem_path: str | None) -> None:
     print("\n\n".join([*parts, f"The simplest known heuristic, {simplest}:", source.strip()]))
 
 
-def print_problems(as_json: bool, problem_path: str | None) -> None:
-    """Print a few lines (or one JSON line) per problem."""
-    problems = [load(name) for name in names()]
-    if problem_path:
-        problems.append(load_file(problem_path))
-    for number, problem in enumerate(problems):
-        record = _record(problem)
-        print(json.dumps(record) if as_json else "\n" * bool(number) + _told(problem, record))
+def print_problems(as_json: bool) -> int:
+    """Print a few lines (or one JSON line) per problem of the package and of the folder ``AHD_PROBLEMS``, by
+    name; then, on standard error, what is wrong with files of that folder. The exit code: 2 if anything is.
+
+    Raises:
+        BrokenProblemFile: ``AHD_PROBLEMS`` names no folder.
+    """
+    extra = dropped()
+    faults = list(extra.broken.values())
+    problems = {name: load(name) for name in packaged()} | extra.problems
+    first = True
+    for _, problem in sorted(problems.items()):
+        try:
+            record = _record(problem)
+        except BrokenProblemFile as error:
+            faults.append(error)
+            continue
+        print(json.dumps(record) if as_json else "\n" * (not first) + _told(problem, record))
+        first = False
+    sys.stdout.flush()
+    for fault in faults:
+        print(f"ahd: {fault}", file=sys.stderr)
+    return 2 if faults else 0
 
 
 def _record(problem: Problem) -> dict[str, object]:
-    """Everything listed, as plain values."""
+    """Everything listed, as plain values.
+
+    Raises:
+        BrokenProblemFile: the problem is from a file, and something in it does not work.
+    """
+    check_instances(problem)
     reference = reference_of(problem, "train", problem.sizes["train"][0])
     return {
         "name": problem.name,
@@ -67,13 +90,7 @@ def _split(problem: Problem, split: str) -> list[dict[str, object]]:
     """Size, number of instances, and what their gap is measured against, for each size of a split."""
     found: list[dict[str, object]] = []
     for size in problem.sizes[split]:
-        try:
-            count = len(problem.instances(split, size))
-        except (Exception, SystemExit) as error:
-            where = problem.origin or problem.name
-            raise BrokenProblemFile(
-                f"{where}: `instances({split!r}, {size})` fails: {clean(repr(error))}"
-            ) from error
+        count = len(problem.instances(split, size))
         reference = reference_of(problem, split, size)
         found.append(
             {
@@ -95,15 +112,28 @@ def _told(problem: Problem, record: dict[str, object]) -> str:
     splits = record["splits"]
     assert isinstance(splits, dict)
     sources: dict[str, list[str]] = {}
+    zero: dict[str, list[str]] = {}
+    without: list[tuple[str, int]] = []
     for split in SPLITS:
         add(split, ", ".join(f"{each['instances']} of size {each['size']}" for each in splits[split]))
         for each in splits[split]:
-            if each["reference"] is not None:
+            if each["reference"] is None:
+                without.append((split, each["size"]))
+            elif each["reference"] == 0:
+                zero.setdefault(each["reference_source"], []).append(f"{split} {each['size']}")
+            else:
                 told = f"{split} {each['size']} {each['reference']:.{problem.decimals}f}"
                 sources.setdefault(each["reference_source"], []).append(told)
     for source, values in sources.items():
         add("gap to", f"{'; '.join(values)}: {clean(source)}")
-    if not sources:
+    for source, values in zero.items():
+        add("no gap", f"{'; '.join(values)}: the reference is 0: {clean(source)}")
+    if without and has_solver(problem):
+        split, size = without[0]
+        told = "; ".join(f"{split} {size}" for split, size in without)
+        command = f"ahd refs {problem.name} --split {split} --size {size}"
+        add("no gap", f"{told}: no reference: `{command}` computes one")
+    elif not sources and not zero:
         add("gap to", "nothing known")
     add("heuristics", "; ".join(map(clean, problem.heuristics)))
     if problem.seeded:

@@ -7,9 +7,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from ahd.config import ConfigError
-from evaluators.outcome import Outcome
+from ahd.instances import file_of
+from evaluators.judge import fault
+from evaluators.outcome import Outcome, SandboxError
 from evaluators.sandbox import MEMORY_MB, Sandbox
 from evaluators.task import MAX_SECONDS
+from problems.problem import Problem
 
 FRESH = 1_000_000
 """First seed of a fresh evaluation: far from those a search uses."""
@@ -40,6 +43,21 @@ def check_limits(timeout: float | None, memory_mb: int) -> None:
     least, most = MEMORY_MB
     if not least <= memory_mb <= most:
         raise ConfigError(f"--memory-mb {memory_mb}: needs a value from {least} to {most}")
+
+
+def failed_itself(problem: Problem, name: str, outcome: Outcome) -> ConfigError:
+    """The error for a problem whose own heuristic ``name`` fails, naming its file where it has one."""
+    return ConfigError(str(fault(problem, f"its own heuristic `{name}` failed: {outcome.detail}")))
+
+
+def not_scored(problem: Problem, error: SandboxError) -> ConfigError:
+    """The error for an evaluation that was not possible: for a fault of the problem its file, where it has
+    one, else where to learn more."""
+    text, head, file = str(error), f"problem {problem.name}", file_of(problem)
+    if not (file and text.startswith(head)):
+        return ConfigError(f"{text}; `ahd doctor` says more")
+    named = f"{head} ({file})"
+    return ConfigError(text if text.startswith(named) else named + text.removeprefix(head))
 
 
 def fresh_seeds(count: int) -> tuple[int, ...]:

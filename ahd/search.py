@@ -21,6 +21,7 @@ from ahd.events import Display, Note
 from ahd.learning import Learner
 from ahd.population import Individual, Population
 from ahd.schedule import Batch, Schedule
+from ahd.scoring import failed_itself
 from ahd.store import Proposal, Store
 from ahd.style import prompt_style
 from ahd.tasks import Task, plan_batch, request_of
@@ -147,9 +148,7 @@ class Search:
         name, code = self.problem.simplest
         outcome = self.evaluator.submit(code).result()
         if outcome.objective is None:
-            raise ConfigError(
-                f"problem {self.problem.name}: its own heuristic {name} failed: {outcome.detail}"
-            )
+            raise failed_itself(self.problem, name, outcome)
         completion = completion_in(code, self.problem)
         self.population.admit([Individual(outcome.objective, code, completion, "", None, name)])
         return name

@@ -3,15 +3,20 @@
 import keyword
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
+
+import numpy as np
 
 from evaluators.frames import clean, one_line
 from evaluators.task import MAX_SECONDS, BrokenProblemFile
 from problems.problem import Problem, Reference, Skeleton
+from problems.skeletons import BrokenSkeleton, check_skeleton
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_DECIMALS = 12
+SEEDS = (0, 2**31 - 1)
+"""Seeds that ``redraw`` is tried with: the least and the greatest it may be given."""
 
 
 def check(problem: Problem, file: str) -> None:
@@ -29,7 +34,95 @@ def check(problem: Problem, file: str) -> None:
         shown = clean(repr(getattr(problem, field)))
         shown = shown if len(shown) <= 80 else shown[:79] + "…"
         raise BrokenProblemFile(f"{file}: `{field}` is {shown}: {mend}")
+    try:
+        check_skeleton(problem.skeleton)
+    except BrokenSkeleton as error:
+        raise BrokenProblemFile(f"{file}: {error}") from None
     reference_of(problem, "train", problem.sizes["train"][0], file)
+
+
+def check_instances(problem: Problem) -> None:
+    """Make sure that a problem from a file has the same instances at every call, and that ``redraw`` gives
+    others like those of training. One of the package is trusted: its tests have done that.
+
+    Raises:
+        BrokenProblemFile: it has not; the message names the file, the call and the mend.
+    """
+    if not problem.origin:
+        return
+    found = {
+        (split, size): _instances(problem, split, size)
+        for split, sizes in problem.sizes.items()
+        for size in sizes
+    }
+    if problem.redraw is not None:
+        _check_redraw(problem, problem.redraw, found["train", problem.sizes["train"][0]])
+
+
+def _instances(problem: Problem, split: str, size: int) -> np.ndarray:
+    """What ``instances`` gives, twice."""
+    where = f"`instances({split!r}, {size})`"
+    first, second = (_called(problem, where, problem.instances, split, size) for _ in range(2))
+    if first.ndim == 0 or len(first) == 0:
+        raise _broken(problem, f"{where} has shape {first.shape}: give an instance per row, and at least one")
+    if not _alike(first, second):
+        raise _broken(
+            problem,
+            f"{where} differs at a second call: seed the generator "
+            "(np.random.default_rng([split number, size]))",
+        )
+    return first
+
+
+def _check_redraw(
+    problem: Problem, redraw: Callable[[int, str, int], np.ndarray], published: np.ndarray
+) -> None:
+    size = problem.sizes["train"][0]
+    drawn: list[np.ndarray] = []
+    for seed in SEEDS:
+        where = f"`redraw({seed}, 'train', {size})`"
+        first, second = (_called(problem, where, redraw, seed, "train", size) for _ in range(2))
+        for what in ("shape", "dtype"):
+            theirs, wanted = getattr(first, what), getattr(published, what)
+            if theirs != wanted:
+                raise _broken(
+                    problem, f"{where} has {what} {theirs}, `instances` {wanted}: give the same, or no redraw"
+                )
+        if not _alike(first, second):
+            raise _broken(problem, f"{where} differs at a second call: draw from its seed alone")
+        if _alike(first, published):
+            raise _broken(problem, f"{where} gives the published instances: give others, or no redraw")
+        drawn.append(first)
+    if _alike(*drawn):
+        raise _broken(
+            problem, f"`redraw` gives the same for the seeds {SEEDS[0]} and {SEEDS[1]}: use its seed"
+        )
+
+
+def _called(problem: Problem, where: str, function: Callable[..., np.ndarray], *given: object) -> np.ndarray:
+    """A copy of what ``function`` gives: the file may go on with the array itself."""
+    try:
+        found: Any = function(*given)
+        if isinstance(found, np.ndarray):
+            return found.copy()
+    except (Exception, SystemExit) as error:
+        raise _broken(problem, f"{where} fails with {one_line(error)}; mend it") from error
+    raise _broken(problem, f"{where} is a {type(found).__name__}: return a numpy array")
+
+
+def _broken(problem: Problem, text: str) -> BrokenProblemFile:
+    return BrokenProblemFile(f"{problem.origin}: {text}")
+
+
+def _alike(one: object, other: object) -> bool:
+    """Whether two arrays are equal to the last bit; those of objects, member by member, as they are told."""
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+        return type(one) is type(other) and repr(one) == repr(other)
+    if (one.shape, one.dtype) != (other.shape, other.dtype):
+        return False
+    if one.dtype.hasobject:
+        return all(map(_alike, one.ravel(), other.ravel()))
+    return one.tobytes() == other.tobytes()
 
 
 def reference_of(problem: Problem, split: str, size: int, file: str = "") -> Reference | None:

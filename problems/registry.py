@@ -4,15 +4,16 @@ import difflib
 import importlib
 import os
 import pkgutil
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import problems
 from evaluators.task import BrokenProblemFile, load_task_file
 from problems.check import check
-from problems.problem import Problem
+from problems.problem import Problem, Reference, Skeleton
 
-_NOT_PROBLEMS = {"check", "problem", "recipe", "references", "registry", "solvers"}
+_NOT_PROBLEMS = {"check", "problem", "recipe", "references", "registry", "skeletons", "solvers"}
 
 
 class UnknownProblem(ValueError):
@@ -33,7 +34,13 @@ def load_file(path: str | Path) -> Problem:
             with a field that is not as it should be, or takes the name of a problem of the package.
     """
     path = Path(path).resolve()
-    problem = load_task_file(path)
+    try:
+        problem = load_task_file(path)
+    except BrokenProblemFile as error:
+        keyword = _keyword_fault(error.__cause__)
+        if keyword:
+            raise BrokenProblemFile(f"{path}: {keyword}") from error
+        raise
     if not isinstance(problem, Problem):
         kind = type(problem).__name__
         raise BrokenProblemFile(f"{path}: `problem` is a {kind}; make it a problems.problem.Problem")
@@ -43,6 +50,26 @@ def load_file(path: str | Path) -> Problem:
             f"{path}: `name` is {problem.name!r}, which is a problem of the package: rename yours"
         )
     return replace(problem, origin=str(path))
+
+
+def _keyword_fault(error: BaseException | None) -> str:
+    """What is wrong with the keywords of ``Problem(...)``, ``Skeleton(...)`` or ``Reference(...)`` where that
+    is what ``error`` is about, else nothing."""
+    text = str(error) if isinstance(error, TypeError) else ""
+    for kind in (Problem, Skeleton, Reference):
+        head, _, what = text.partition(".__init__() ")
+        names = re.findall(r"'(\w+)'", what)
+        if head != kind.__name__ or not names:
+            continue
+        prefix = "" if kind is Problem else f"{kind.__name__.lower()}."
+        if "missing" in what:
+            told = ", ".join(f"`{prefix}{name}`" for name in names)
+            return f"{told} are missing: give them" if len(names) > 1 else f"{told} is missing: give it"
+        if "unexpected keyword" in what:
+            near = difflib.get_close_matches(names[0], [each.name for each in fields(kind)], n=1)
+            mend = f"did you mean `{prefix}{near[0]}`?" if near else "leave it out"
+            return f"`{prefix}{names[0]}` is no field: {mend}"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -126,8 +153,17 @@ def load(name: str, path: str | Path | None = None) -> Problem:
         if file.stem.replace("_", "-") == name:
             raise error
     every = sorted({*offered, *extra.problems})
-    near = difflib.get_close_matches(name.lower(), every, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(every)}"
+    near = _nearest(name.lower(), every)
+    hint = f"did you mean {near}?" if near else "`ahd problems` lists them, or give --problem-path FILE"
     if extra.broken:
         hint += f" (broken: {', '.join(file.name for file in extra.broken)}; `ahd problems` says why)"
     raise UnknownProblem(f"unknown problem {name!r}: {hint}")
+
+
+def _nearest(name: str, every: list[str]) -> str:
+    """The one of ``every`` that was meant, as one or two slips or a part of it tell; nothing where none is
+    near."""
+    bare = name.replace("-", "")
+    parts = [each for each in every if len(bare) > 2 and bare in each.replace("-", "")]
+    near = parts if len(parts) == 1 else difflib.get_close_matches(name, every, n=1, cutoff=0.65)
+    return near[0] if near else ""

@@ -9,9 +9,11 @@ import pytest
 from ahd.config import ConfigError, RunConfig
 from ahd.evaluate import evaluate_files
 from ahd.events import Started
-from ahd.generalise import run_test
-from ahd.scoring import fresh_seeds
+from ahd.gap import no_gap
+from ahd.generalise import Block, Entry, Row, print_block, run_test
+from ahd.scoring import Score, fresh_seeds
 from ahd.store import Proposal, Store
+from evaluators.outcome import Outcome, Status
 from problems.registry import load, load_file
 from tests.display.stored_run import store_run
 
@@ -26,7 +28,12 @@ def instances(split, size):
 
 SIZES = {{"train": whole.sizes["train"], "val": (20,), "test": {tests}}}
 problem = dataclasses.replace(
-    whole, name="small", sizes=SIZES, instances=instances, reference=lambda *_: whole.reference("val", 20)
+    whole,
+    name="small",
+    sizes=SIZES,
+    instances=instances,
+    redraw=None,
+    reference=lambda *_: whole.reference("val", 20),
 )
 """
 BETTER = "near - 0.35 * home"
@@ -160,6 +167,37 @@ def test_a_failing_elite_makes_the_exit_code_1(tmp_path: Path, capsys: pytest.Ca
     shown = capsys.readouterr().out
     assert "runtime_error: ZeroDivisionError" in shown
     assert "nearest minus rest" in shown
+
+
+def test_a_column_without_gaps_has_a_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Below a size without a reference stands the command that computes one, where there is a solver, and
+    below one whose reference is 0 that it is; a file's problem that knows none has nothing to say."""
+    file = small(tmp_path, "tsp", (20,))
+    folder = store(tmp_path / "run", file, [(filled("tsp", "near"), 7.0)])
+    text = file.read_text()
+    for value, told in (("Reference(0.0, 'x')", "no gap: the reference is 0\n"), ("None", "")):
+        reference = f"from problems.problem import Reference\n{text}"
+        file.write_text(reference.replace('whole.reference("val", 20)', value))
+        assert run_test(folder) == 0
+        shown = capsys.readouterr().out
+        assert shown.endswith(f"\n{told}")
+        assert ("gap: " in shown, "gap to" in shown, "no reference" in shown) == (bool(told), False, False)
+    assert no_gap(load("tsp"), "test", 200, None) == (
+        "no reference for size 200: `ahd refs tsp --split test --size 200` computes one"
+    )
+    assert no_gap(load("admissible-set"), "test", 12, None) == "", "no solver is kept for it"
+    assert no_gap(load("tsp"), "test", 50, load("tsp").reference("test", 50)) == ""
+    row = Row(Entry("x", ""), Score(Outcome(Status.OK, 1.0), None, (0,)), None)
+    print_block(load("tsp"), Block("1000 test instances", "test", 200, 1000, None), [row])
+    assert "`ahd refs tsp --split test --size 200` computes one" in capsys.readouterr().out
+
+
+def test_instances_that_differ_are_refused(tsp_run: Path, tmp_path: Path) -> None:
+    """A problem file that has lost its seed since the run is told before anything is scored."""
+    file = tmp_path / "small_tsp.py"
+    file.write_text(f"import random\n{file.read_text()}".replace("[:3]", "[:3] * random.random()"))
+    with pytest.raises(ConfigError, match=r"small_tsp\.py: `instances\('train', 50\)` differs"):
+        run_test(tsp_run)
 
 
 def test_mistakes_are_one_line(tsp_run: Path, tmp_path: Path) -> None:

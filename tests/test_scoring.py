@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import pytest
 
-from ahd.scoring import combined, fresh_seeds, submit
-from evaluators.outcome import Outcome, Status
+from ahd.instances import with_instances
+from ahd.scoring import combined, fresh_seeds, not_scored, submit
+from evaluators.outcome import Outcome, SandboxError, Status
 from evaluators.sandbox import Sandbox
 from problems.registry import load
 from tests.evaluators.aftermath import NEAREST, NEAREST_LENGTH
@@ -69,3 +70,25 @@ def test_a_seeded_problem_scatters() -> None:
     assert first.error is not None
     assert first.error > 0
     assert first.outcome.objective == again.outcome.objective
+
+
+FAULTS = ("problem mine: its run fails", "problem mine (/x/mine.py): its objective returns str, not a number")
+
+
+@pytest.mark.parametrize("text", FAULTS)
+def test_a_fault_of_a_problem_file_names_the_file(text: str) -> None:
+    """Also with instances from files; the machine's own check has nothing to add."""
+    mine = dataclasses.replace(load("tsp"), name="mine", origin="/x/mine.py")
+    for problem in (mine, with_instances(mine, [mine.instances("train", 50)])):
+        told = str(not_scored(problem, SandboxError(text)))
+        assert told == f"problem mine (/x/mine.py): {text.partition(': ')[2]}"
+
+
+def test_a_fault_of_the_sandbox_names_the_doctor() -> None:
+    """What no problem file is to blame for is for `ahd doctor`, whatever the problem."""
+    mine = dataclasses.replace(load("tsp"), name="mine", origin="/x/mine.py")
+    for problem, text in (
+        (mine, "the sandbox worker does not start: exit code 1"),
+        (load("tsp"), "problem tsp: x"),
+    ):
+        assert str(not_scored(problem, SandboxError(text))) == f"{text}; `ahd doctor` says more"

@@ -54,7 +54,9 @@ def _run_command() -> object:
     except ModelError as error:
         _fail(f"{error}: what was done is stored; go on with `ahd resume`")
     except typer.TyperException as error:
-        _fail(f"{error.format_message().rstrip('.')}; see `ahd --help` or `ahd COMMAND --help`")
+        from ahd.cli.mistakes import told
+
+        _fail(told(error))
     except typer.Abort:
         raise KeyboardInterrupt from None
     except sqlite3.Error as error:

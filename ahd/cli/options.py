@@ -38,8 +38,20 @@ SandboxMode = Annotated[
         "to start without one; off: none, limits only.",
     ),
 ]
+
+
+def _folder(given: Path) -> Path:
+    """The run folder: of its run file, the folder that file is in."""
+    from ahd.store import FILE
+
+    return given.parent if given.name == FILE and given.is_file() else given
+
+
 RunFolder = Annotated[
-    Path, typer.Argument(metavar="RUN", help="A run folder, e.g. results/tsp-esopt-20260101-120000.")
+    Path,
+    typer.Argument(
+        metavar="RUN", help="A run folder, e.g. results/tsp-esopt-20260101-120000.", callback=_folder
+    ),
 ]
 
 DEFAULTS = RunConfig(problem="")

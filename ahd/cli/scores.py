@@ -120,7 +120,7 @@ def problems(
     as_json: Json = False,
     problem_path: ProblemPath = "",
 ) -> None:
-    """List the problems, or show the function of one.
+    """List the problems, or show the function of one: of NAME, or of the file.
 
     \b
     Examples:
@@ -130,7 +130,7 @@ def problems(
     """
     from ahd.problem_list import print_problem, print_problems
 
-    if name:
+    if name or problem_path:
         print_problem(name, as_json, problem_path or None)
     else:
-        print_problems(as_json, problem_path or None)
+        raise typer.Exit(print_problems(as_json))

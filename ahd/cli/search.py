@@ -222,9 +222,10 @@ def resume(folder: RunFolder, display: Display = DisplayChoice.AUTO) -> None:
 def _check_names(config: RunConfig) -> None:
     """Find the problem and the model before anything slow starts."""
     from ahd.models.load import check_model
+    from problems.check import check_instances
     from problems.registry import load
 
-    load(config.problem, config.problem_path or None)
+    check_instances(load(config.problem, config.problem_path or None))
     check_model(config)
 
 

@@ -160,11 +160,34 @@ def test_folder_of_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert registry.names() == sorted({*registry.packaged(), "mine"})
 
 
-@pytest.mark.parametrize(("name", "nearest"), [("tps", "tsp"), ("knapsak", "knapsack"), ("TSP", "tsp")])
+NEAREST = {
+    "tps": "tsp",
+    "TSP": "tsp",
+    "tsp-aso": "tsp-aco",
+    "knapsak": "knapsack",
+    "cvpr": "cvrp",
+    "vrp": "cvrp",
+    "jobshop": "job-shop",
+    "binpack": "bin-packing-online",
+    "packing": "bin-packing-online",
+}
+"""Typing errors, parts of names, names without their dashes."""
+
+
+@pytest.mark.parametrize(("name", "nearest"), NEAREST.items())
 def test_unknown_problem_names_the_nearest(name: str, nearest: str) -> None:
     """A typing error is answered with the name that was meant."""
-    with pytest.raises(registry.UnknownProblem, match=f"did you mean {nearest}"):
+    with pytest.raises(registry.UnknownProblem, match=f"did you mean {nearest}\\?"):
         registry.load(name)
+
+
+@pytest.mark.parametrize("name", ["nosuch", "mine", "orienteering", "x", "", "sat", "o", "tardiness"])
+def test_unknown_problem_that_is_near_none_names_none(name: str) -> None:
+    """What resembles no problem is answered with where they are listed and how to give a file."""
+    with pytest.raises(registry.UnknownProblem) as caught:
+        registry.load(name)
+    mend = "`ahd problems` lists them, or give --problem-path FILE"
+    assert str(caught.value) == f"unknown problem {name!r}: {mend}"
 
 
 @pytest.mark.parametrize(
