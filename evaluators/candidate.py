@@ -87,6 +87,20 @@ def _describe(error: BaseException) -> str:
     return frames.one_line(error)[: frames.MAX_TEXT - len(where)] + where
 
 
+def fault(error: BaseException, file: str) -> str:
+    """How a heuristic of the problem from ``file`` has failed: the line is that of its source, or of the file
+    where it never came so far."""
+    if isinstance(error, _Rejected):
+        return f"is rejected: {error}"
+    trace, line = error.__traceback__, None
+    while trace is not None:
+        if file and trace.tb_frame.f_code.co_filename == file:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    where = "" if line is None or _line(error) else f" ({os.path.basename(file)}, line {line})"
+    return f"fails with {_describe(error)}{where}"
+
+
 def _is_refusal(error: BaseException) -> bool:
     """Whether a limit or layer refused what a candidate asked of the system."""
     if isinstance(error, OSError):

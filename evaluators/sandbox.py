@@ -280,9 +280,11 @@ class _Slot:
                 if b"ready" in answer.partition(b"\n")[0]:
                     self._warm(answer)
                     return None
-                reason = json.loads(answer.partition(b"\n")[0])["failed"]
-                name = self._sandbox.problem.name
-                failure = SandboxError(f"the sandbox worker cannot load {name}: {reason}")
+                told, problem = json.loads(answer.partition(b"\n")[0]), self._sandbox.problem
+                if told["fault"]:
+                    self._drop_worker()
+                    return fault(problem, told["failed"])
+                failure = SandboxError(f"the sandbox worker cannot load {problem.name}: {told['failed']}")
             self._drop_worker()
         return failure
 

@@ -93,9 +93,10 @@ def serve(order: Order, connection: Any) -> None:
     A job is JSON, ``[source, split, size, first, count, limit, compiled]``: the candidate gets ``count``
     instances from number ``first`` on, and runs compiled or interpreted.
 
-    First sends ``{"failed": reason}``, or that it is ready, its referee (if any) and what the simplest
-    heuristic decides on the first training instance, as the ending and frame of a job; then for each job
-    ``{"pid": child}`` (0 when there is none) and an ``Ending``, with the size of the frame that follows it.
+    First sends ``{"failed": reason, "fault": is it the problem's?}``, or that it is ready, its referee (if
+    any) and what the simplest heuristic decides on the first training instance, as the ending and frame of a
+    job; then for each job ``{"pid": child}`` (0 when there is none) and an ``Ending``, with the size of the
+    frame that follows it.
 
     When the main process dies, so does the worker, even a stopped one. Without a candidate it is
     killed; while it has one it is woken (``SIGCONT``), finds its connection closed, and kills all its
@@ -133,7 +134,7 @@ def _work(order: Order, connection: Any) -> None:
     except (MainIsGone, RefereeIsGone):
         raise
     except BaseException as error:
-        _tell(connection, {"failed": str(error) if isinstance(error, _Failed) else frames.one_line(error)})
+        _tell(connection, error.told if isinstance(error, _Failed) else failed(error))
         return
     _tell(connection, line, frame, len(READY))
     del frame  # or every candidate would find it here
@@ -174,23 +175,38 @@ def _bench(
     def loaded() -> tuple[Task | None, bytes]:
         try:
             task = load()
-            return task, READY + simplest(task, referee.across)
+            return task, READY + simplest(task, referee.across, order.origin)
         except BaseException as error:
-            return None, frames.one_line(error).encode("utf-8", "replace")
+            return None, json.dumps(failed(error)).encode()
 
     line = {"ready": True, **asdict(Ending("frame"))}
     if order.apart is None:
         together = _Together(load(), connection)
-        return together, line, READY + simplest(together.task)
+        return together, line, READY + simplest(together.task, file=order.origin)
     confine.stay_on_one_core(order.slot)
     judge = referee.start(loaded, kept)
     if kept.copy(0, len(READY)) != READY:
-        raise _Failed(kept.copy(0, kept.used).decode(errors="replace"))
+        raise _Failed(json.loads(kept.copy(0, kept.used)))
     return _Apart(judge, *order.apart, connection), line | {"referee": judge.pid}, kept
 
 
 class _Failed(Exception):
-    """The problem failed where it was loaded, and the text says how."""
+    """The problem failed where it was loaded, and ``told`` is what was said of it there."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        super().__init__(told)
+        self.told = told
+
+
+class _Unfit(Exception):
+    """What the problem is made of does not work, and the text says what."""
+
+
+def failed(error: BaseException) -> dict[str, Any]:
+    """What to say first when there will be no answers: why, and whether that is a fault of the problem."""
+    if isinstance(error, _Unfit):
+        return {"failed": frames.clean(str(error)), "fault": True}
+    return {"failed": frames.one_line(error), "fault": False}
 
 
 def _tell(connection: Any, line: dict[str, Any], frame: bytes | Unforked = b"", start: int = 0) -> None:
@@ -215,15 +231,29 @@ class _Job:
     compiled: bool
 
 
-def simplest(task: Task, across: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None) -> bytes:
+def simplest(
+    task: Task,
+    across: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None,
+    file: str = "",
+) -> bytes:
     """The frame of what the simplest heuristic decides on the first training instance, asked by the loop
-    itself or ``across`` processes. That also compiles the loops."""
+    itself or ``across`` processes. That also compiles the loops. ``file`` is where the problem is from.
+
+    Raises:
+        _Unfit: it decides nothing.
+    """
     instances = task.instances("train", task.sizes["train"][0])
-    source = next(iter(task.heuristics.values()))
-    heuristic = candidate.load(source, task.function, task.arguments)
-    decisions = np.asarray(task.run(across(heuristic) if across else heuristic, instances[:1]))
+    name, source = next(iter(task.heuristics.items()))
+    try:
+        heuristic = candidate.load(source, task.function, task.arguments)
+        decisions = np.asarray(task.run(across(heuristic) if across else heuristic, instances[:1]))
+        frame = frames.encode_decisions(decisions)
+    except MainIsGone:
+        raise
+    except BaseException as error:
+        raise _Unfit(f"its known heuristic `{name}` {candidate.fault(error, file)}") from error
     sys.modules.pop("candidate", None)
-    return frames.encode_decisions(decisions)
+    return frame
 
 
 def preload() -> None:

@@ -270,7 +270,7 @@ def test_unknown_split_and_size_are_value_errors(tsp_sandbox: Sandbox) -> None:
 def test_a_problem_that_cannot_run_is_a_sandbox_error() -> None:
     """A defect of the problem itself is no candidate's fault: the future raises."""
     broken = dataclasses.replace(tsp, heuristics={"broken": "def nothing(): pass"})
-    with Sandbox(broken) as sandbox, pytest.raises(SandboxError, match="cannot load tsp"):
+    with Sandbox(broken) as sandbox, pytest.raises(SandboxError, match="`broken` is rejected: defines no"):
         sandbox.submit(NEAREST).result(timeout=60)
 
 
