@@ -11,6 +11,7 @@ from typing import Any
 from ahd.config import ConfigError, Dtype, RunConfig, Style
 from ahd.confirm import corrected, dropped
 from ahd.display.replay import replay
+from ahd.environment import environment
 from ahd.es.perturbation import perturbation_of, scales
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
 from ahd.figures import figures
@@ -142,6 +143,7 @@ def _search(
         problem=problem.name,
         schedule=schedule.description,
         sandbox=told(sandbox.layers),
+        environment=json.dumps(environment()),
     )
     _announce(config, problem, style, schedule, model, sandbox, store, display)
     return Search(config, style, problem, schedule, model, sandbox, store, display, stop).run()

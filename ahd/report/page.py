@@ -1,0 +1,139 @@
+"""The page of a run: one HTML file that asks for nothing else, neither a script nor the network."""
+
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ahd import __version__
+from ahd.display.text import clean, clean_block, count, duration, percent, rate, signed_percent, snippet
+from ahd.events import Member
+from ahd.report.charts import named
+from ahd.report.code import diff_lines, highlighted
+from ahd.report.drawing import Chart
+from ahd.report.palette import variables
+from ahd.report.read import RunReport
+from ahd.report.svg import inline
+
+MOST_STEPS = 30
+"""Steps of the main line whose differences are shown."""
+MOST_UPDATES = 100
+
+
+def environment() -> Environment:
+    """Jinja with everything escaped; filters make text of candidates and models safe to show."""
+    loader = PackageLoader("ahd.report", "templates")
+    jinja = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    jinja.filters |= {
+        "line": lambda value, limit=300: clean(str(value), limit),
+        "block": lambda value: clean_block(str(value)),
+        "percent": percent,
+        "signed": signed_percent,
+        "duration": duration,
+        "count": count,
+        "rate": rate,
+        "snippet": snippet,
+        "python": highlighted,
+        "diff": diff_lines,
+        "svg": inline,
+    }
+    # Our own file, not a template: its braces are CSS.
+    css = (resources.files("ahd.report") / "style.css").read_text(encoding="utf-8")
+    jinja.globals |= {
+        "css": Markup(css),
+        "light": Markup(variables(dark=False)),
+        "dark": Markup(variables(dark=True)),
+        "version": __version__,
+    }
+    return jinja
+
+
+def run_page(report: RunReport, charts: list[Chart]) -> str:
+    """HTML of a run."""
+    config = report.run.started.config
+    return (
+        environment()
+        .get_template("run.html.jinja")
+        .render(
+            title=f"{config.problem}, {config.method}, seed {config.seed}",
+            report=report,
+            run=report.run,
+            facts=report.facts,
+            config=config,
+            started=report.run.started,
+            charts=named(charts),
+            headline=headline(report),
+            rival=rival(report),
+            members=[_member(report, each) for each in report.run.members],
+            steps=report.lineage.steps[:MOST_STEPS],
+            more_steps=max(0, len(report.lineage.steps) - MOST_STEPS),
+            updates=report.facts["updates"][-MOST_UPDATES:],
+            number=report.run.number,
+        )
+    )
+
+
+def headline(report: RunReport) -> list[tuple[str, str, str]]:
+    """The figures that count: label, value, and what it is measured against."""
+    run, facts = report.run, report.facts
+    best, test = facts["best"], facts["test"] or {}
+    measured = test.get("test") is not None
+    not_tested = test.get("test_detail") or ("the run has not ended" if run.status != "done" else "")
+    return [
+        ("best, training", run.number(best["objective"]), _against(best["gap"])),
+        (
+            "best, test",
+            run.number(test.get("test")) if measured else "not measured",
+            f"{_against(test.get('test_gap'))} on {test['test_what']}".strip() if measured else not_tested,
+        ),
+        (
+            "proposals",
+            f"{facts['spent']} of {facts['budget']}",
+            f"and {facts['init_spent']} for the first population",
+        ),
+        ("valid", percent(facts["validity"]), f"of the proposals; {facts['duplicates']} known before"),
+        ("updates", f"{facts['updates_made']} of {facts['updates_planned']}", _moves(facts)),
+        (
+            "wall time",
+            duration(run.wall_seconds),
+            f"{rate(facts['tokens_per_second'])} tokens/s; ES {percent(facts['es_share_of_wall'])}",
+        ),
+    ]
+
+
+def _against(gap: float | None) -> str:
+    return "" if gap is None else f"{signed_percent(gap)} from the reference"
+
+
+def _moves(facts: dict[str, Any]) -> str:
+    if not facts["updates_planned"] and not facts["updates_made"]:
+        return "the weights stayed as they were"
+    parts = [f"{facts['rollbacks']} rolled back"] * bool(facts["rollbacks"])
+    parts += [f"{facts['left_out']} left out"] * bool(facts["left_out"])
+    return ", ".join(parts) or "of the model's weights"
+
+
+def rival(report: RunReport) -> str:
+    """The best beside the best known heuristic, in one sentence; empty: there is nothing to compare."""
+    known, objective = report.run.started.known, report.facts["best"]["objective"]
+    if not known or objective is None:
+        return ""
+    name, value = min(known.items(), key=lambda each: each[1])
+    if value == objective:
+        return f"As good as the best known heuristic, {name} ({report.run.number(value)})."
+    side = "better" if objective < value else "worse"
+    amount = percent(abs(objective - value) / abs(value), 2) + " " if value else ""
+    return f"{amount}{side} than the best known heuristic, {name} ({report.run.number(value)})."
+
+
+def _member(report: RunReport, member: Member) -> dict[str, Any]:
+    return {
+        "objective": report.run.number(member.objective),
+        "gap": signed_percent(report.run.gap(member.objective)),
+        "operator": member.operator,
+        "proposal": member.proposal or "known",
+        "code": snippet(member.code),
+    }
