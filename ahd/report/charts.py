@@ -16,6 +16,7 @@ from ahd.report.drawing import (
     WIDTH,
     Chart,
     blank,
+    counted,
     legend,
     level,
     spread_labels,
@@ -48,7 +49,7 @@ MOST_ANCESTORS = 40
 """Ancestors drawn in the lineage."""
 MOST_REASONS = 4
 """Kinds of failure told apart in a figure; the rest are one."""
-_SPENT = "proposals spent (left of 0: first population)"
+_SPENT = "proposals (before 0: first population)"
 
 
 def run_charts(report: RunReport) -> list[Chart]:
@@ -81,7 +82,7 @@ def _convergence(report: RunReport) -> Chart | None:
         color=SKY.light,
         alpha=0.5,
         linewidth=0,
-        label="population, best to worst",
+        label="population",
     )
     valid = [point for point in points if point.row.objective is not None]
     dots = [valid[index] for index in thinned(len(valid))]
@@ -91,12 +92,17 @@ def _convergence(report: RunReport) -> Chart | None:
         ".",
         color=STONE.light,
         markersize=3,
-        label="a valid proposal",
+        label="valid proposal",
     )
     end = points[-1].at
     steps = [*best, (end, best[-1][1])]
     axes.step(
-        [at for at, _ in steps], [value for _, value in steps], where="post", color=BLUE.light, label="best"
+        [at for at, _ in steps],
+        [value for _, value in steps],
+        where="post",
+        color=BLUE.light,
+        label="best",
+        zorder=4,
     )
     lines = {clean(name, 30): value for name, value in run.started.known.items()}
     if run.started.reference is not None:
@@ -123,7 +129,7 @@ def _convergence(report: RunReport) -> Chart | None:
     caption += f". The band is the range of the population, at the end {run.number(last[0])} to "
     caption += f"{run.number(last[-1])}."
     above = sum(point.row.objective is not None and point.row.objective > high for point in points)
-    caption += f" {above} valid proposals lie above the frame." if above else ""
+    caption += f" Above the frame: {counted(above, 'valid proposal')}." if above else ""
     return Chart("convergence", "Convergence", caption, figure)
 
 
@@ -340,7 +346,7 @@ def _learning_words(
         change("norm of the update", first.norm, last.norm, ".3g"),
         change("share of the weights moved, in percent", 100 * first.moved, 100 * last.moved, ".3g"),
     ]
-    text = f"{len(updates)} update{'s' * (len(updates) > 1)}, first to last: {'; '.join(parts)}."
+    text = f"{counted(len(updates), 'update')}, first to last: {'; '.join(parts)}."
     return text + (f" {rollbacks} rolled back." if rollbacks else "")
 
 
@@ -357,8 +363,8 @@ def _lineage(report: RunReport) -> Chart | None:
     figure = _tree(report, shown, set(main))
     hidden = len(everyone) - len(shown)
     caption = (
-        f"Ancestors of proposal {everyone[0].id}, newest first: {len(everyone) - 1} proposals, "
-        f"{len(steps) - 1} steps along the main line (thick) from the first population."
+        f"Ancestors of proposal {everyone[0].id}, newest first: {counted(len(everyone) - 1, 'proposal')}, "
+        f"{counted(len(steps) - 1, 'step')} along the main line (thick) from the first population."
     )
     caption += f" {hidden} older ones are not drawn." if hidden else ""
     return Chart("lineage", "Ancestors of the best", caption, figure)
@@ -369,7 +375,7 @@ def _tree(report: RunReport, shown: Sequence[Proposal], main: set[int]) -> Figur
     by_id = {row.id: row for row in shown}
     height = {row.id: -index for index, row in enumerate(shown)}
     lanes = _lanes(shown, by_id, main)
-    figure, (axes,) = blank(24 + 19 * max(len(shown), 2))
+    figure, (axes,) = blank(24 + 20 * max(len(shown), 2))
     axes.set_axis_off()
     widest = max(lanes.values())
     gap = min(16.0, 110 / (widest + 1))
@@ -390,7 +396,7 @@ def _tree(report: RunReport, shown: Sequence[Proposal], main: set[int]) -> Figur
         colour, _ = of_operator(row.operator)
         axes.plot(lanes[row.id] * gap, height[row.id], "o", color=colour.light, markersize=7, zorder=3)
         text = f"{row.id} {clean(row.operator, 8)}  {report.run.number(row.objective)}  "
-        room = int((WIDTH - widest * gap - 30) / (0.56 * TEXT)) - len(text)
+        room = int((WIDTH - widest * gap - 30) / (0.52 * TEXT)) - len(text)
         axes.text(
             widest * gap + 14,
             height[row.id],

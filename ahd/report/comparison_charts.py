@@ -67,6 +67,7 @@ def _runs(data: Comparison, measure: str) -> Chart | None:
         told.append(f"{clean(arm.name, 40)} {data.number(mean)} ({len(values)} runs)")
     axes.set_yticks(range(len(arms)), [clean(arm.name, 24) for arm in arms])
     axes.set_ylim(len(arms) - 0.5, -0.5)
+    axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel(f"{MEASURES[measure]}, smaller is better")
     caption = f"One dot per seed; the bar is the mean: {', '.join(told)}."
     return Chart(f"runs-{measure}", f"{MEASURES[measure].capitalize()} of every run", caption, figure)
@@ -85,6 +86,7 @@ def _differences(data: Comparison, measure: str) -> Chart | None:
     axes.axvline(0, color=INK.light, linewidth=1)
     axes.set_yticks(range(len(found)), [pair(each) for each in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel(f"difference of the {MEASURES[measure]}")
     told = "; ".join(f"{pair(each)}: {data.number(each.mean)}{interval(data, each)}" for each in found)
     caption = f"First minus second, mean with its interval; left of 0 the first is better. {told}."

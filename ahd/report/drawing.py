@@ -13,9 +13,9 @@ from matplotlib.ticker import MaxNLocator
 
 from ahd.report.palette import DIM, GRID, INK, PAPER, Colour
 
-WIDTH = 350
+WIDTH = 340
 """Units a figure is wide; text of ``TEXT`` units is legible when a phone shows it at 330 pixels."""
-TEXT = 10.5
+TEXT = 11.5
 UNIT = 1 / 72
 """Inches: the unit of an SVG by matplotlib."""
 MOST_POINTS = 400
@@ -34,6 +34,7 @@ _STYLE: dict[str, Any] = {
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.formatter.useoffset": False,
+    "axes.formatter.limits": (-4, 6),
     "grid.color": GRID.light,
     "grid.linewidth": 0.7,
     "text.color": INK.light,
@@ -79,11 +80,18 @@ def whole_numbers(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
+def counted(number: int, what: str) -> str:
+    """``1 step``, ``2 steps``."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
     """What the lines are, below the axes."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
-        figure.legend(handles, labels, loc="outside lower center", ncols=columns, columnspacing=1.2)
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=columns, columnspacing=1.0, handlelength=1.8
+        )
 
 
 def level(axes: Axes, value: float, text: str, colour: Colour = DIM) -> None:
@@ -100,7 +108,7 @@ def level(axes: Axes, value: float, text: str, colour: Colour = DIM) -> None:
         fontsize=TEXT - 1,
         color=colour.light,
         bbox={"facecolor": PAPER.light, "alpha": 0.75, "linewidth": 0, "pad": 0.8},
-        zorder=5,
+        zorder=3,
     )
 
 

@@ -95,13 +95,13 @@ def _generations(run: Run) -> tuple[Generation, ...]:
     points = _points(run.rows)
     known = seeded(run.started, run.rows)
     batch: list[Individual] = []
-    for point, following in zip(points, [*points[1:], None], strict=True):
+    for index, point in enumerate(points):
         row = point.row
         if known and row.phase == "search" and not len(population):
             population.admit([Individual(known.objective, "", "", "", None, known.operator)])
         if row.objective is not None:
             batch.append(Individual(row.objective, "", "", "", row.id, row.operator))
-        if following is None or following.row.batch != row.batch:
+        if index + 1 == len(points) or points[index + 1].row.batch != row.batch:
             population.admit(batch)
             batch = []
             if len(population):

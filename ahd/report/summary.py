@@ -63,7 +63,7 @@ def run_summary(report: RunReport, charts: Sequence[Chart], folder: Path | None,
     ]
     for row in known:
         row[2:] = [signed_percent(run.gap(started.known[row[0]])) or "-", "-"]
-    end = "" if run.status == "done" else f" The run is {run.status}: the figures are those so far."
+    end = "" if run.status == "done" else f" The run is {plain(run.status)}: the figures are those so far."
     parts = [
         f"# {plain(config.problem)}: {config.method}, seed {config.seed}",
         f"The model {plain(started.model)} ({count(started.parameters)} weights) made {facts['spent']} of "
