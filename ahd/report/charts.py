@@ -303,6 +303,8 @@ def _learning(report: RunReport) -> Chart | None:
     _line(panels[2], at, [update.norm for update in updates], ORANGE, "norm")
     _line(panels[3], at, [update.moved for update in updates], GREEN, "moved")
     panels[3].yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
+    for axes in (panels[0], panels[2], panels[3]):
+        axes.set_ylim(bottom=0)
     back = [update for update in updates if update.rollback_to is not None]
     for axes in panels:
         for update in back:

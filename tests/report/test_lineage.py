@@ -5,11 +5,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from ahd.report.charts import _lanes
 from ahd.report.lineage import changes, lineage, stored_parents
 from ahd.store import Proposal
 from tests.report.runs import rows
+
+pytestmark = pytest.mark.slow
 
 
 def family(source: Proposal, parents: dict[int, tuple[int | None, ...]]) -> list[Proposal]:

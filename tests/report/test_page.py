@@ -19,6 +19,8 @@ from tests.display.stored_run import store_run
 from tests.report.pages import HOSTILE, Page
 from tests.report.runs import changed
 
+pytestmark = pytest.mark.slow
+
 FIGURES = ("convergence", "population", "validity", "outcomes", "learning", "lineage")
 
 
