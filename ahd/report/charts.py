@@ -45,6 +45,8 @@ from evaluators.outcome import Status
 
 WINDOW = 20
 """Proposals of an operator over which its validity is taken."""
+LARGEST = 1e100
+"""Objectives from here on are not drawn."""
 MOST_ANCESTORS = 40
 """Ancestors drawn in the lineage."""
 MOST_REASONS = 4
@@ -69,7 +71,7 @@ def run_charts(report: RunReport) -> list[Chart]:
 def _convergence(report: RunReport) -> Chart | None:
     run, points, generations = report.run, report.points, report.generations
     best = _best_so_far(points)
-    if not best or not generations:
+    if not best or not generations or not _drawable(points):
         return None
     figure, (axes,) = blank()
     low, high = _frame(report, best)
@@ -133,6 +135,11 @@ def _convergence(report: RunReport) -> Chart | None:
     return Chart("convergence", "Convergence", caption, figure)
 
 
+def _drawable(points: Sequence[Point]) -> bool:
+    """Whether axes can be laid out around the objectives without overflow."""
+    return all(abs(point.row.objective or 0.0) < LARGEST for point in points)
+
+
 def _best_so_far(points: Sequence[Point]) -> list[tuple[int, float]]:
     """Where the best objective became better, and to what."""
     found: list[tuple[int, float]] = []
@@ -160,7 +167,7 @@ def _frame(report: RunReport, best: Sequence[tuple[int, float]]) -> tuple[float,
 
 def _population(report: RunReport) -> Chart | None:
     generations = report.generations
-    if not generations:
+    if not generations or not _drawable(report.points):
         return None
     kept = [generations[index] for index in thinned(len(generations), 60)]
     figure, (axes,) = blank()
@@ -397,7 +404,7 @@ def _tree(report: RunReport, shown: Sequence[Proposal], main: set[int]) -> Figur
     for row in shown:
         colour, _ = of_operator(row.operator)
         axes.plot(lanes[row.id] * gap, height[row.id], "o", color=colour.light, markersize=7, zorder=3)
-        text = f"{row.id} {clean(row.operator, 8)}  {report.run.number(row.objective)}  "
+        text = f"{row.id} {clean(row.operator, 8)}  {clean(report.run.number(row.objective), 14)}  "
         room = int((WIDTH - widest * gap - 30) / (0.52 * TEXT)) - len(text)
         axes.text(
             widest * gap + 14,
@@ -406,6 +413,7 @@ def _tree(report: RunReport, shown: Sequence[Proposal], main: set[int]) -> Figur
             va="center",
             fontsize=TEXT - 1,
             fontweight="bold" if row.id in main else "normal",
+            in_layout=False,
         )
     axes.set_xlim(-8, WIDTH - 8)
     axes.set_ylim(min(height.values()) - 0.6, 0.6)

@@ -97,6 +97,18 @@ def test_every_state_of_a_run_has_a_page(run: Path, tmp_path: Path) -> None:
         assert "interrupted" in page.words
 
 
+@pytest.mark.parametrize("objective", ["1e308", "1e200 * id", "-objective", "6.5", "0.0", "1e-300 * id"])
+def test_strange_objectives_have_a_page(run: Path, tmp_path: Path, objective: str) -> None:
+    """Objectives that are huge, negative, tiny or all the same do not stop the page."""
+
+    def change(connection: sqlite3.Connection) -> None:
+        connection.execute(f"UPDATE proposals SET objective = {objective} WHERE objective IS NOT NULL")
+
+    page = Page(page_of(changed(run, tmp_path / "run", change), tmp_path / "page.html"))
+    assert not page.faults
+    assert ("too large to be drawn" in page.words) == objective.startswith(("1e308", "1e200"))
+
+
 def test_a_run_of_failures_has_a_page(tmp_path: Path) -> None:
     """When only the known heuristic at the start is valid, the page says that its code is not stored."""
     folder = store_run(tmp_path / "run", all_fail=True, proposals=30)
