@@ -164,8 +164,12 @@ class Store:
             ) from None
         lock = _take_lock(folder)
         draft = folder / (FILE + ".new")
-        draft.unlink(missing_ok=True)
+        for left in ("", "-wal", "-shm"):
+            Path(f"{draft}{left}").unlink(missing_ok=True)
         connection = sqlite3.connect(draft)
+        connection.execute(
+            "PRAGMA journal_mode = WAL"
+        )  # before anyone can read it: the change needs it alone
         connection.executescript("BEGIN;" + _SCHEMA + "COMMIT;")
         with connection:
             meta = {
@@ -241,9 +245,26 @@ class Store:
         return self.meta("begun_with") is None
 
     def close(self) -> None:
+        if self._lock is not None:
+            self._settle()
         self._connection.close()
         if self._lock is not None:
             self._lock.close()
+
+    def _settle(self) -> None:
+        """Bring everything into the run file itself, which SQLite leaves undone while somebody reads it."""
+        with suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA busy_timeout = 1000")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read inside is of one moment, whatever another process writes meanwhile."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._connection.rollback()
 
     def meta(self, key: str) -> str | None:
         row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -253,10 +274,8 @@ class Store:
     def status(self) -> str:
         """``running``, ``done``, ``interrupted``, or ``stopped`` for a run that was killed."""
         status = self.meta("status") or "unknown"
-        if status == "running" and self._lock is None:
-            with suppress(ConfigError):
-                _take_lock(self.folder).close()
-                return "stopped"
+        if status == "running" and self._lock is None and not is_being_written(self.folder):
+            return "stopped"
         return status
 
     def meta_record(self, key: str) -> dict[str, Any] | None:
@@ -304,9 +323,11 @@ class Store:
                 [(value, key) for key, value in rewards.items()],
             )
 
-    def proposals(self, batch: int | None = None) -> list[Proposal]:
-        """All proposals, or one batch's, in the order they were made."""
-        where, arguments = ("WHERE batch = ?", (batch,)) if batch is not None else ("", ())
+    def proposals(self, batch: int | None = None, after: int = 0) -> list[Proposal]:
+        """All proposals with a number above ``after``, or those of one batch, in the order they were made."""
+        where, arguments = ("WHERE id > ?", [after])
+        if batch is not None:
+            where, arguments = f"{where} AND batch = ?", [after, batch]
         rows = self._connection.execute(f"SELECT * FROM proposals {where} ORDER BY id", arguments)
         return [Proposal(**self._read(row)) for row in rows]
 
@@ -314,12 +335,10 @@ class Store:
         """The number of the next proposal."""
         return 1 + (self._connection.execute("SELECT MAX(id) FROM proposals").fetchone()[0] or 0)
 
-    def updates(self) -> list[UpdateRow]:
-        """All updates in the order they were made."""
-        return [
-            UpdateRow(**self._read(row))
-            for row in self._connection.execute("SELECT * FROM updates ORDER BY id")
-        ]
+    def updates(self, after: int = 0) -> list[UpdateRow]:
+        """All updates with a number above ``after``, in the order they were made."""
+        rows = self._connection.execute("SELECT * FROM updates WHERE id > ? ORDER BY id", (after,))
+        return [UpdateRow(**self._read(row)) for row in rows]
 
     def _read(self, row: sqlite3.Row) -> dict[str, Any]:
         try:
@@ -344,8 +363,13 @@ class Store:
     def wall_seconds(self) -> float:
         """Wall time of all sessions; one that was killed counts to its last committed row, this
         process's own to now."""
-        total = 0.0
-        rows = self._connection.execute("SELECT id, started, ended FROM sessions ORDER BY id").fetchall()
+        return sum((max(0.0, span.ended - span.started) for span in self.spans()), 0.0)
+
+    def spans(self) -> list["Span"]:
+        """When which session worked on the run. One that was killed, or that another process is in the middle
+        of, ends with its last committed row, this process's own now."""
+        found = []
+        rows = self._connection.execute("SELECT * FROM sessions ORDER BY id").fetchall()
         starts = [row["started"] for row in rows[1:]] + [float("inf")]
         for row, following in zip(rows, starts, strict=False):
             last = self._connection.execute(
@@ -353,8 +377,8 @@ class Store:
                 (row["started"], following),
             ).fetchone()[0]
             ended = time.time() if row["id"] == self._session_id else max(row["ended"], last or 0.0)
-            total += max(0.0, ended - row["started"])
-        return total
+            found.append(Span(row["started"], ended, row["status"]))
+        return found
 
     @contextmanager
     def session(self) -> Iterator["Session"]:
@@ -384,6 +408,15 @@ class Session:
     status: str = "interrupted"
 
 
+@dataclass(frozen=True)
+class Span:
+    """Unix seconds of one session; ``status`` is ``running`` for one that goes on or was killed."""
+
+    started: float
+    ended: float
+    status: str
+
+
 def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     """Open in WAL mode. Threads: one, the run's own."""
     uri = f"{path.absolute().as_uri()}?mode={'ro' if read_only else 'rwc'}"
@@ -399,15 +432,41 @@ def _connect(path: Path, read_only: bool = False) -> sqlite3.Connection:
     return connection
 
 
+LOCK = ".lock"
+PATIENCE = 0.5
+"""Seconds until a lock that is held counts as another writer's: who only asks has it for a moment."""
+
+
+def is_being_written(folder: Path) -> bool:
+    """Whether a process has the run folder open for writing. Asking changes nothing and stops nobody."""
+    try:
+        lock = open(folder / LOCK)  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
 def _take_lock(folder: Path) -> IO[str]:
     """Hold the run folder for writing until the returned file is closed or the process ends."""
     try:
-        lock = open(folder / ".lock", "w")  # noqa: SIM115 - held for the life of the store
+        lock = open(folder / LOCK, "w")  # noqa: SIM115 - held for the life of the store
     except OSError as error:
         raise ConfigError(f"{folder}: cannot write there ({error.strerror}); use a writable place") from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise ConfigError(f"{folder} is being written by another process: wait for it to end") from None
-    return lock
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+        except OSError:
+            if time.monotonic() >= deadline:
+                break
+        time.sleep(0.02)
+    lock.close()
+    raise ConfigError(f"{folder} is being written by another process: wait for it to end")

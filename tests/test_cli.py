@@ -71,6 +71,7 @@ def ahd(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
         (["show", "nowhere"], ["nowhere", "not a run folder"]),
         (["report", "tests"], ["tests", "run.sqlite", "comparison.json"]),
         (["report", "nowhere", "--out", "page.txt"], ["--out", ".html"]),
+        (["watch", "nowhere", "--display", "json", "--wait", "-1"], ["--wait"]),
         (["best", "tests"], ["tests", "not a run folder"]),
         (["evaluate", "tsp", "nowhere.py"], ["nowhere.py"]),
         (["evaluate", "tsp", "tests/fakes.py", "--split", "dev"], ["dev", "train"]),
@@ -235,6 +236,7 @@ def test_a_run_of_such_a_problem_says_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "command", ["run", "resume", "show", "best", "report", "evaluate", "test", "refs", "problems", "doctor"]
+    "command", ["run", "resume", "watch", "show", "best", "evaluate", "test", "refs", "problems", "doctor"]
 )
 def test_help_shows_an_example(command: str) -> None:
     """Every command's help has an example to copy."""

@@ -175,8 +175,13 @@ class RichDisplay:
     a second), so that a long wait in the model still shows the time.
     """
 
-    def __init__(self, console: Console | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.progress = Progress()
+    def __init__(
+        self,
+        console: Console | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        watching: bool = False,
+    ) -> None:
+        self.progress = Progress(watching=watching)
         self._console = console or Console(file=_own_stdout())
         self._clock = clock
         self._lock = threading.RLock()
@@ -227,8 +232,4 @@ class RichDisplay:
         if progress.finished:
             self._console.print(final_screen(progress, now))
         elif progress.started:
-            folder = clean(str(progress.started.folder))
-            self._console.print(
-                line(f"stopped at {progress.spent} of {progress.budget}; go on with: ahd resume {folder}"),
-                soft_wrap=True,
-            )
+            self._console.print(line(progress.parting), soft_wrap=True)

@@ -13,6 +13,11 @@ class Guarded:
         self.display = display
         self._gone = False
 
+    @property
+    def gone(self) -> bool:
+        """Whether nobody can read it any more."""
+        return self._gone
+
     def __enter__(self) -> Self:
         try:
             self.display.__enter__()

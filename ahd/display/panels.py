@@ -87,7 +87,8 @@ def header(progress: Progress, width: int, now: float) -> Panel:
     )
     width_of_bar = max(8, inner - figures.cell_len)
     budget = line(bar(share, width_of_bar, ACCENT), figures)  # type: ignore[arg-type]
-    title = f"ahd · sandbox: {clean(started.sandbox, 40)}" if started.sandbox else "ahd"
+    title = "ahd · only watching" if progress.watching else "ahd"
+    title += f" · sandbox: {clean(started.sandbox, 40)}" if started.sandbox else ""
     return frame(title, Group(facts, budget), 4, clean(str(started.folder), max(8, width - 12)))
 
 

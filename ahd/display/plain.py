@@ -18,8 +18,13 @@ EVERY = 10.0
 class PlainDisplay:
     """Writes lines without any terminal control codes."""
 
-    def __init__(self, out: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.progress = Progress()
+    def __init__(
+        self,
+        out: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        watching: bool = False,
+    ) -> None:
+        self.progress = Progress(watching=watching)
         self._out = out or sys.stdout
         self._clock = clock
         self._catching_up = False
@@ -31,8 +36,9 @@ class PlainDisplay:
     def __exit__(self, *exc: object) -> None:
         progress = self.progress
         if progress.started and not progress.finished:
-            folder = clean(str(progress.started.folder))
-            self._say(f"stopped at {progress.spent} of {progress.budget}; go on with: ahd resume {folder}")
+            if progress.watching:
+                self._pace(self._clock())
+            self._say(progress.parting)
 
     def _say(self, line: str) -> None:
         encoding = getattr(self._out, "encoding", None) or "utf-8"
@@ -99,6 +105,8 @@ class PlainDisplay:
         self._say(f"run folder: {clean(str(event.folder))}")
         if event.spent:
             self._say(f"going on after {event.spent} proposals")
+        if self.progress.watching:
+            self._say("watching: the run is another process's")
 
     def _pace(self, now: float) -> None:
         progress = self.progress

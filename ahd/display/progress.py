@@ -49,9 +49,11 @@ class Progress:
     """Running figures of one run; ``add`` folds one event in. Times are seconds of any one clock.
 
     ``paced_from`` is when this session began to make proposals of its own, of which ``live`` are made.
-    ``history`` holds ``(proposals, best)`` at every improvement, initial proposals included.
+    ``history`` holds ``(proposals, best)`` at every improvement, initial proposals included. ``watching``:
+    the run is another process's.
     """
 
+    watching: bool = False
     started: Started | None = None
     loading: Loading | None = None
     loading_since: float = 0.0
@@ -146,6 +148,14 @@ class Progress:
         self.best, self.best_id = objective, proposal
         self.history.append((self.proposals, objective))
         return True
+
+    @property
+    def parting(self) -> str:
+        """What a display says when it leaves a run that has begun and not finished."""
+        folder = clean(str(self.started.folder)) if self.started else ""
+        if self.watching:
+            return f"watched to {self.spent} of {self.budget}; look again with: ahd watch {folder}"
+        return f"stopped at {self.spent} of {self.budget}; go on with: ahd resume {folder}"
 
     @property
     def proposals(self) -> int:

@@ -1,13 +1,15 @@
 """The events of a stored run, in order, as its display saw them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 
 from ahd import announce
 from ahd.config import ConfigError
+from ahd.confirm import dropped
 from ahd.events import Event, Evolved, Member, Note, Started
-from ahd.store import Proposal, Store
+from ahd.schedule import plan
+from ahd.store import Proposal, Store, UpdateRow
 
 
 def seeded(started: Started, rows: Sequence[Proposal]) -> Member | None:
@@ -37,6 +39,16 @@ def survivors(started: Started, rows: Sequence[Proposal]) -> tuple[Member, ...]:
     return tuple(sorted(distinct.values(), key=lambda member: member.objective)[: started.config.population])
 
 
+def kept(started: Started, rows: Sequence[Proposal], gone: Collection[int]) -> tuple[Member, ...]:
+    """The population at the end of a run that dropped the proposals ``gone``: the others of it, or the
+    simplest known heuristic where there is none."""
+    members = tuple(member for member in survivors(started, rows) if member.proposal not in gone)
+    if members or not started.known:
+        return members
+    name, objective = next(iter(started.known.items()))
+    return (Member(objective, name, None, ""),)
+
+
 def stored_start(store: Store) -> Started:
     """The ``Started`` event of a run.
 
@@ -55,6 +67,59 @@ def stored_start(store: Store) -> Started:
         raise ConfigError(f"{store.folder}: its start is damaged; restore the run file from a copy") from None
 
 
+class Narrator:
+    """Tells the events of a run from its rows, as they come, in the order its display saw them."""
+
+    def __init__(self, started: Started) -> None:
+        self.started = started
+        self.rows: list[Proposal] = []
+        self._spent = 0
+        self._best: float | None = None
+        self._open = False
+        """Whether the batch of the last row has not been closed by its population."""
+        self._updates: dict[int, UpdateRow] = {}
+        config = started.config
+        self._planned = {batch.number: batch for batch in plan(config.method, config.budget).batches}
+
+    def tell(
+        self, rows: Sequence[Proposal], updates: Sequence[UpdateRow], over: bool = False
+    ) -> Iterator[tuple[float, Event]]:
+        """``(Unix seconds, event)`` of rows that are new. An update comes with or after the last row of its
+        batch. ``over``: nothing more will come, so the last batch is closed as it is."""
+        self._updates |= {update.batch: update for update in updates}
+        for row in rows:
+            if self._open and row.batch != self.rows[-1].batch:
+                yield from self._close()
+            self.rows.append(row)
+            self._open = True
+            self._spent += row.phase == "search"
+            if row.objective is not None:
+                self._best = row.objective if self._best is None else min(self._best, row.objective)
+            yield row.created, announce.proposed(row, self._spent, len(self.rows) - self._spent, self._best)
+        if self._open and (over or self._whole()):
+            yield from self._close()
+
+    def _close(self) -> Iterator[tuple[float, Event]]:
+        self._open = False
+        update = self._updates.pop(self.rows[-1].batch, None)
+        if update:
+            if update.note:
+                yield update.created, Note(update.note)
+            yield update.created, announce.updated(update)
+        yield self.rows[-1].created, Evolved(survivors(self.started, self.rows))
+
+    def _whole(self) -> bool:
+        """Whether the last batch is all there, with its update where it makes one."""
+        batch, config = self.rows[-1].batch, self.started.config
+        if batch in self._updates:
+            return True
+        made = sum(row.batch == batch for row in self.rows)
+        planned = self._planned.get(batch)
+        if planned is None:
+            return made >= min(config.population, config.init_limit - (len(self.rows) - made))
+        return made >= planned.proposals and not (planned.perturbed and config.method.learns)
+
+
 def replay(folder: Path, proposals: int | None = None) -> Iterator[tuple[float, Event]]:
     """``(Unix seconds, event)`` of a stored run up to its given proposal (all when None).
 
@@ -67,23 +132,13 @@ def replay(folder: Path, proposals: int | None = None) -> Iterator[tuple[float, 
     try:
         started, rows, updates = stored_start(store), store.proposals(), store.updates()
         created = float(store.meta("created") or 0.0)
+        gone = dropped(store)
     finally:
         store.close()
     yield created, started
-    rows = rows if proposals is None else rows[:proposals]
-    by_batch = {update.batch: update for update in updates}
-    spent = 0
-    best: float | None = None
-    for index, row in enumerate(rows):
-        spent += row.phase == "search"
-        if row.objective is not None:
-            best = row.objective if best is None else min(best, row.objective)
-        yield row.created, announce.proposed(row, spent, index + 1 - spent, best)
-        if index + 1 == len(rows) or rows[index + 1].batch != row.batch:
-            update = by_batch.get(row.batch)
-            complete = proposals is None or index + 1 < len(rows)
-            if update and complete:
-                if update.note:
-                    yield update.created, Note(update.note)
-                yield update.created, announce.updated(update)
-            yield row.created, Evolved(survivors(started, rows[: index + 1]))
+    shown = rows if proposals is None else rows[:proposals]
+    if proposals is not None and shown:
+        updates = [update for update in updates if update.batch != shown[-1].batch]
+    yield from Narrator(started).tell(shown, updates, over=True)
+    if gone and len(shown) == len(rows):
+        yield rows[-1].created, Evolved(kept(started, rows, gone))
