@@ -7,8 +7,9 @@ from ahd.display.text import clean
 from ahd.gap import has_solver
 from evaluators.task import BrokenProblemFile
 from problems.check import check_instances, reference_of
+from problems.installed import entries
 from problems.problem import Problem
-from problems.registry import dropped, load, load_file, packaged
+from problems.registry import dropped, load, load_file, packaged, source, thieves
 from problems.solvers import SOLVERS
 
 SPLITS = ("train", "val", "test")
@@ -37,17 +38,23 @@ def print_problem(name: str, as_json: bool, problem_path: str | None) -> None:
 
 
 def print_problems(as_json: bool) -> int:
-    """Print a few lines (or one JSON line) per problem of the package and of the folder ``AHD_PROBLEMS``, by
-    name; then, on standard error, what is wrong with files of that folder. The exit code: 2 if anything is.
+    """Print a few lines (or one JSON line) per problem of the package, of installed packages and of the
+    folder ``AHD_PROBLEMS``, by name; then, on standard error, what is wrong with others. The exit code: 2 if
+    anything is.
 
     Raises:
         BrokenProblemFile: ``AHD_PROBLEMS`` names no folder.
     """
     extra = dropped()
-    faults = list(extra.broken.values())
-    problems = {name: load(name) for name in packaged()} | extra.problems
+    faults: list[BrokenProblemFile | str] = [*extra.broken.values(), *thieves()]
+    found = {name: load(name) for name in packaged()} | extra.problems
+    for name in entries().keys() - found.keys():
+        try:
+            found[name] = load(name)
+        except BrokenProblemFile as error:
+            faults.append(error)
     first = True
-    for _, problem in sorted(problems.items()):
+    for _, problem in sorted(found.items()):
         try:
             record = _record(problem)
         except BrokenProblemFile as error:
@@ -82,7 +89,7 @@ def _record(problem: Problem) -> dict[str, object]:
         "reads_files": problem.read is not None,
         "solvers": [] if problem.origin else [solver.name for solver in SOLVERS.get(problem.name, ())],
         "heuristics": list(problem.heuristics),
-        "origin": problem.origin or "package",
+        "origin": source(problem),
     }
 
 
@@ -124,10 +131,10 @@ def _told(problem: Problem, record: dict[str, object]) -> str:
             else:
                 told = f"{split} {each['size']} {each['reference']:.{problem.decimals}f}"
                 sources.setdefault(each["reference_source"], []).append(told)
-    for source, values in sources.items():
-        add("gap to", f"{'; '.join(values)}: {clean(source)}")
-    for source, values in zero.items():
-        add("no gap", f"{'; '.join(values)}: the reference is 0: {clean(source)}")
+    for origin, values in sources.items():
+        add("gap to", f"{'; '.join(values)}: {clean(origin)}")
+    for origin, values in zero.items():
+        add("no gap", f"{'; '.join(values)}: the reference is 0: {clean(origin)}")
     if without and has_solver(problem):
         split, size = without[0]
         told = "; ".join(f"{split} {size}" for split, size in without)
@@ -140,4 +147,6 @@ def _told(problem: Problem, record: dict[str, object]) -> str:
         add("objective", "that of a solver with a seed, which the heuristic guides")
     if problem.origin:
         add("file", clean(problem.origin))
+    elif record["origin"] != "package":
+        add("from", clean(str(record["origin"])))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Finds problems by name: those of the package and those dropped in as files."""
+"""Finds problems by name: those of the package, of installed packages, and those dropped in as files."""
 
 import difflib
 import importlib
@@ -10,10 +10,14 @@ from pathlib import Path
 
 import problems
 from evaluators.task import BrokenProblemFile, load_task_file
+from problems import installed
 from problems.check import check
 from problems.problem import Problem, Reference, Skeleton
 
-_NOT_PROBLEMS = {"check", "problem", "recipe", "references", "registry", "skeletons", "solvers"}
+_NOT_PROBLEMS = {
+    *("check", "installed", "problem", "recipe", "references", "registry"),
+    *("skeletons", "solvers"),
+}
 
 
 class UnknownProblem(ValueError):
@@ -83,15 +87,23 @@ class Dropped:
 def dropped() -> Dropped:
     """Load every file of the folder ``AHD_PROBLEMS`` but those with a leading underscore.
 
-    Of two files with problems of one name, the second is broken.
+    Of two files with problems of one name, the second is broken; so is one with a name of an installed
+    package.
 
     Raises:
         BrokenProblemFile: ``AHD_PROBLEMS`` names no folder.
     """
     found = Dropped({}, {})
-    for file in _files():
+    files = _files()
+    added = installed.entries() if files else {}
+    for file in files:
         try:
             problem = load_file(file)
+            if problem.name in added:
+                raise BrokenProblemFile(
+                    f"{file}: `name` is {problem.name!r}, as in {installed.told(added[problem.name][0])}: "
+                    "rename yours"
+                )
             if problem.name in found.problems:
                 first = found.problems[problem.name].origin
                 raise BrokenProblemFile(
@@ -114,7 +126,8 @@ def _files() -> list[Path]:
 
 
 def names() -> list[str]:
-    """Names of the problems of the package and of the folder ``AHD_PROBLEMS``, sorted.
+    """Names of the problems of the package, of installed packages (which are not imported, and may be
+    broken), and of the folder ``AHD_PROBLEMS``, sorted.
 
     Raises:
         BrokenProblemFile: a file of the folder cannot be used.
@@ -122,18 +135,20 @@ def names() -> list[str]:
     found = dropped()
     for error in found.broken.values():
         raise error
-    return sorted({*packaged(), *found.problems})
+    return sorted({*packaged(), *installed.entries(), *found.problems})
 
 
 def load(name: str, path: str | Path | None = None) -> Problem:
-    """The problem called ``name``, from the file ``path``, the package or the folder ``AHD_PROBLEMS``.
+    """The problem called ``name``, from the file ``path``, the package, an installed one, or
+    the folder ``AHD_PROBLEMS``.
 
     Of the folder, only what is wrong with the file of that name matters; its files are not even run
     for a problem that is found elsewhere.
 
     Raises:
         UnknownProblem: no problem has that name.
-        BrokenProblemFile: ``path``, or the file of that name in the folder, cannot be used.
+        BrokenProblemFile: ``path``, what an installed package has under that name, or the file of that name
+            in the folder, cannot be used.
     """
     if path:
         mine = load_file(path)
@@ -146,13 +161,16 @@ def load(name: str, path: str | Path | None = None) -> Problem:
         found = importlib.import_module("problems." + name.replace("-", "_")).problem
         assert isinstance(found, Problem)
         return found
+    added = installed.entries()
+    if name in added:
+        return installed.load_entry(name, added[name])
     extra = dropped()
     if name in extra.problems:
         return extra.problems[name]
     for file, error in extra.broken.items():
         if file.stem.replace("_", "-") == name:
             raise error
-    every = sorted({*offered, *extra.problems})
+    every = sorted({*offered, *added, *extra.problems})
     near = _nearest(name.lower(), every)
     hint = f"did you mean {near}?" if near else "`ahd problems` lists them, or give --problem-path FILE"
     if extra.broken:
@@ -167,3 +185,17 @@ def _nearest(name: str, every: list[str]) -> str:
     parts = [each for each in every if len(bare) > 2 and bare in each.replace("-", "")]
     near = parts if len(parts) == 1 else difflib.get_close_matches(name, every, n=1, cutoff=0.65)
     return near[0] if near else ""
+
+
+def source(problem: Problem) -> str:
+    """Where a problem is from: its file, the installed package that adds it, or ``package``."""
+    if problem.origin or problem.name in packaged():
+        return problem.origin or "package"
+    found = installed.entries().get(problem.name)
+    return installed.told(found[0]) if found else "package"
+
+
+def thieves() -> list[str]:
+    """What is wrong with entry points of installed packages that have names of the package's own problems."""
+    own = set(packaged())
+    return [installed.is_taken(found[0]) for name, found in installed.entries().items() if name in own]
