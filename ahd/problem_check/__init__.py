@@ -1,0 +1,1 @@
+"""``ahd problem check``: whether a problem does what the search relies on."""
