@@ -67,6 +67,9 @@ def ahd(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
             ["evaluate", "tsp", "--known", "--instances", "/nonexist"],
             ["--instances /nonexist", "file or folder"],
         ),
+        (["problem", "new", "tsp"], ["tsp", "another name"]),
+        (["problem", "check", "nowhere.py"], ["nowhere.py"]),
+        (["problem", "check", "tests/fakes.py"], ["fakes.py", "problem"]),
         (["resume", "tests"], ["tests", "not a run folder"]),
         (["show", "nowhere"], ["nowhere", "not a run folder"]),
         (["report", "tests"], ["tests", "run.sqlite", "comparison.json"]),
@@ -235,12 +238,15 @@ def test_a_run_of_such_a_problem_says_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "resume", "show", "best", "report", "evaluate", "test", "refs", "problems", "doctor"]
-    "command", ["run", "resume", "watch", "show", "best", "evaluate", "test", "refs", "problems", "doctor"]
+    "command",
+    [
+        *("run", "resume", "watch", "show", "best", "report", "evaluate", "test", "refs", "problems", "doctor"),
+        *("problem new", "problem check"),
+    ],
 )
 def test_help_shows_an_example(command: str) -> None:
     """Every command's help has an example to copy."""
-    done = ahd(command, "--help")
+    done = ahd(*command.split(), "--help")
     assert done.returncode == 0
     assert f"ahd {command}" in done.stdout.split("Example", 1)[1]
 

@@ -1,6 +1,7 @@
 """A model that writes what a function tells it to, with a few real weights: for tests and dry runs."""
 
 import random
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -122,10 +123,18 @@ _BAD = (
 )
 
 
-def _tsp_completion(request: Request, weights: Float32) -> str:
+def _completion(request: Request, weights: Float32) -> str:
     """Goes on after the skeleton's first feature, as the seed and the weights (where they have moved)
-    choose."""
-    start = "" if request.prefill.endswith(_FEATURE) else f" {_FEATURE}"
+    choose. Of another problem than ``tsp``, the last feature stands for those named in the forms."""
+    features = re.findall(r"^ +(\w+) = ", request.prefill.rpartition("\n")[0], re.MULTILINE)
+    if not features or "home" in features:
+        return _continued(request, weights, _FEATURE)
+    text = _continued(request, weights, request.prefill.rpartition("=")[2].strip() or features[0])
+    return text.replace("home", features[-1]).replace("rest", features[-1])
+
+
+def _continued(request: Request, weights: Float32, feature: str) -> str:
+    start = "" if request.prefill.endswith(feature) else f" {feature}"
     if request.temperature == 0:
         return start + _GOOD[1].format(a=1, b=0.5)
     draw = random.Random(f"{request.seed} {float(weights.sum()):.6g}")
@@ -134,6 +143,7 @@ def _tsp_completion(request: Request, weights: Float32) -> str:
 
 
 def scripted_tsp(perturbation: Perturbation | None = None) -> Model:
-    """A scripted model that completes the skeleton of ``tsp``: about 60% of its replies run, the others
-    fail in various ways. The user's ``--model scripted``; no engine is loaded."""
-    return ScriptedModel(_tsp_completion, perturbation=perturbation)
+    """A scripted model that completes the skeleton of ``tsp``, and somehow those of other problems: about 60%
+    of its replies run, the others fail in various ways. The user's ``--model scripted``; no engine is
+    loaded."""
+    return ScriptedModel(_completion, perturbation=perturbation)
