@@ -98,8 +98,9 @@ class RunConfig:
     population as a share of it. ``sigma`` and ``alpha`` are the perturbation scale at the start and
     the step size (arXiv 2608.17310; see ``ahd.es``); None: chosen by kind and scope. ``timeout`` is CPU
     seconds per candidate on the training instances (0: the problem's own limit). ``temperature`` and
-    ``top_p`` None and ``max_tokens`` 0: chosen by style. ``validity_floor`` 0: weights are never rolled
-    back.
+    ``top_p`` None and ``max_tokens`` 0: chosen by style. ``search_temperature`` is that of all proposals but
+    the initial population's, so that runs at different ones begin alike; None: ``temperature``.
+    ``validity_floor`` 0: weights are never rolled back.
 
     Raises:
         ConfigError: a value out of range, or two that contradict each other.
@@ -126,6 +127,7 @@ class RunConfig:
     validity_floor: float = 0.05
     patience: int = 3
     temperature: float | None = None
+    search_temperature: float | None = None
     top_p: float | None = None
     max_tokens: int = 0
     init_share: float = 0.2
@@ -148,6 +150,7 @@ class RunConfig:
             ("sigma", 0.0, 1.0),
             ("alpha", 0.0, 1.0),
             ("temperature", 0.0, 10.0),
+            ("search_temperature", 0.0, 10.0),
             ("top_p", 1e-6, 1.0),
             ("init_share", 0.0, 10.0),
             ("timeout", 0.0, 86400.0),

@@ -60,12 +60,15 @@ def directions_of(tasks: Sequence[Task], per_direction: int) -> list[Direction]:
 def request_of(config: RunConfig, style: Style, task: Task) -> Request:
     """What the model is asked; sampling as configured, else as usual for the style."""
     usual = SAMPLING[style]
+    temperature = config.temperature
+    if task.batch.number > 0 and config.search_temperature is not None:
+        temperature = config.search_temperature
     return Request(
         prompt=task.prompt.text,
         seed=task.request_seed,
         prefill=task.prompt.prefill,
         stop=task.prompt.stop,
         max_tokens=config.max_tokens or task.prompt.max_tokens,
-        temperature=usual.temperature if config.temperature is None else config.temperature,
+        temperature=usual.temperature if temperature is None else temperature,
         top_p=usual.top_p if config.top_p is None else config.top_p,
     )

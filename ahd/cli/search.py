@@ -101,6 +101,10 @@ def run(
     temperature: Annotated[
         float | None, typer.Option(help="Sampling temperature (default: 0.9 skeleton, 1.0 free).")
     ] = None,
+    search_temperature: Annotated[
+        float | None,
+        typer.Option(help="Another temperature after the initial population (default: --temperature)."),
+    ] = None,
     top_p: Annotated[
         float | None, typer.Option(help="Nucleus sampling (default: 0.95 skeleton, 0.98 free).")
     ] = None,
@@ -168,6 +172,7 @@ def run(
         validity_floor=validity_floor,
         patience=patience,
         temperature=temperature,
+        search_temperature=search_temperature,
         top_p=top_p,
         max_tokens=max_tokens,
         init_share=init_share,
