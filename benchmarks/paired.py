@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-LEVEL = 0.05
-"""Of every test; intervals cover ``1 - LEVEL``."""
-POWER = 0.8
+from ahd.compare.power import LEVEL, POWER, power, seeds_needed
+
+__all__ = ["POWER", "Difference", "Estimate", "difference", "estimate", "power", "seeds_needed", "slope"]
 
 
 @dataclass(frozen=True)
@@ -72,27 +72,3 @@ def difference(ones: Sequence[float], others: Sequence[float]) -> Difference:
     effect = found.mean / spread
     p = 2 * stats.t.sf(abs(effect) * math.sqrt(len(pairs)), len(pairs) - 1)
     return Difference(found, float(p), effect, seeds_needed(effect))
-
-
-def power(effect: float, count: int) -> float:
-    """Probability that a two-sided paired t-test over ``count`` pairs finds an effect of this size
-    (Cohen's d), by the noncentral t distribution."""
-    limit = stats.t.ppf(1 - LEVEL / 2, count - 1)
-    shift = abs(effect) * math.sqrt(count)
-    return float(stats.nct.sf(limit, count - 1, shift) + stats.nct.cdf(-limit, count - 1, shift))
-
-
-def seeds_needed(effect: float) -> int | None:
-    """The fewest pairs that find an effect of this size with a power of 80%; None for no effect.
-
-    From 1000 pairs on the normal distribution stands in for t.
-    """
-    if effect == 0:
-        return None
-    normal = float(stats.norm.ppf(1 - LEVEL / 2) + stats.norm.ppf(POWER)) / abs(effect)
-    if normal**2 > 1000:
-        return math.ceil(normal**2)
-    count = max(2, math.ceil(normal**2))
-    while power(effect, count) < POWER:
-        count += 1
-    return count

@@ -1,0 +1,1 @@
+"""``ahd compare``: methods on problems over seeds at equal spend, and what statistics say of them."""
