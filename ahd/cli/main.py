@@ -10,7 +10,8 @@ import typer
 
 # Commands are listed in this order.
 # isort: off
-from ahd.cli import search, watching, results, report, scores, problem, weights, machine  # noqa: F401
+from ahd.cli import search, watching, results, compare, report  # noqa: F401
+from ahd.cli import scores, problem, weights, machine  # noqa: F401
 
 # isort: on
 from ahd.cli.app import app
