@@ -240,7 +240,19 @@ def test_a_run_of_such_a_problem_says_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *("run", "resume", "watch", "show", "best", "report", "evaluate", "test", "refs", "problems", "doctor"),
+        *(
+            "run",
+            "resume",
+            "watch",
+            "show",
+            "best",
+            "report",
+            "evaluate",
+            "test",
+            "refs",
+            "problems",
+            "doctor",
+        ),
         *("problem new", "problem check"),
     ],
 )
