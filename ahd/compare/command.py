@@ -7,8 +7,10 @@ from pathlib import Path
 
 from ahd.compare.folder import Folder
 from ahd.compare.plan import Plan
+from ahd.compare.result import Comparison
 from ahd.compare.work import carry_out, check_jobs
 from ahd.config import ConfigError
+from ahd.display.text import clean
 from ahd.models.load import check_model
 from ahd.run import RESULTS
 from problems.registry import load
@@ -84,11 +86,27 @@ def _conclude(path: Path, folder: Folder | None, against: str, output: Output, n
     if output.csv:
         write_csv(output.csv, found)
     if output.as_json:
-        print(found.to_json(), end="")
-        return
-    print_comparison(found)
-    if written:
-        print(f"written: {written}")
+        print(found.to_json(), end="", flush=True)
+    else:
+        print_comparison(found)
+        if written:
+            print(f"written: {written}", flush=True)
+    if written and (page := _write_page(path, found)) and not output.as_json:
+        print(f"page: {page}")
+
+
+def _write_page(path: Path, found: Comparison) -> Path | None:
+    """Write the page beside the result; where that fails, say so on standard error, whatever the reason: the
+    comparison itself is whole."""
+    from ahd.report.make import write_comparison_page
+
+    try:
+        return write_comparison_page(path, found)
+    except Exception as error:
+        told = clean(str(error) or type(error).__name__)
+        again = f"ahd report {shlex.quote(str(path))}"
+        print(f"no page: {told}; the comparison is stored, `{again}` makes its page", file=sys.stderr)
+        return None
 
 
 def _again(folder: Folder, out: Path | None) -> str:

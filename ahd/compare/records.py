@@ -26,7 +26,7 @@ def from_json(kind: type[T], text: str, version: int) -> T:
     try:
         data = json.loads(text)
         found = data["version"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise ConfigError("it is no comparison: repeat `ahd compare` to write it again") from None
     if found != version:
         raise ConfigError(f"it has version {found}, this ahd reads {version}: repeat `ahd compare`")

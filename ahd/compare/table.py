@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ahd.compare.result import METRICS, ArmResult, Comparison, Difference, Setting, Summary
+from ahd.compare.result import METRICS, ArmResult, Comparison, Setting, Summary
+from ahd.compare.wording import number, p_value, seeds_needed, short
 from ahd.config import ConfigError
 from ahd.display.text import clean, count, duration
 
 WIDTH = 80
 SHOWN = (0.0, 0.1, 0.25, 0.5, 1.0)
 """Shares of the budget at which the objective so far is shown."""
-MANY = 9999
 MOST_WIDE = 7
 """Columns that have room for two spaces between them."""
 
@@ -47,9 +47,9 @@ def _print_setting(console: Console, setting: Setting, against: str, corrected: 
     seeds = f"{len(setting.seeds)} seed{'s' * (len(setting.seeds) != 1)}"
     head = f"{setting.name}: {setting.budget} proposals, {seeds}, {setting.model}, {setting.style} style, "
     console.print(Text(clean(head + setting.dtype), style="bold cyan"))
-    told = [f"{name} {_number(value, setting.decimals)}" for name, value in setting.known.items()]
+    told = [f"{name} {number(value, setting.decimals)}" for name, value in setting.known.items()]
     if setting.reference is not None:
-        told.append(f"reference {_number(setting.reference, setting.decimals)}")
+        told.append(f"reference {number(setting.reference, setting.decimals)}")
     if told:
         console.print(Text(f"known on train: {clean(', '.join(told))}"))
     for warning in setting.warnings:
@@ -69,8 +69,8 @@ def _table(title: str, *columns: str) -> Table:
     """A table whose first column is text, the others numbers."""
     table = Table(title=Text(title, style="bold"), title_justify="left", box=None)
     table.padding = (0, 1 if len(columns) > MOST_WIDE else 2, 0, 0)
-    for number, name in enumerate(columns):
-        justify: Literal["left", "right"] = "right" if number else "left"
+    for place, name in enumerate(columns):
+        justify: Literal["left", "right"] = "right" if place else "left"
         head = Text(name, style="grey58")
         table.add_column(head, justify=justify, no_wrap=True, overflow="ellipsis")
     return table
@@ -91,7 +91,7 @@ def _objectives(setting: Setting) -> Table:
 
 
 def _summary(found: Summary, decimals: int) -> list[str]:
-    return [_number(found.mean, decimals), _short(found.sd), _number(found.best, decimals)]
+    return [number(found.mean, decimals), short(found.sd), number(found.best, decimals)]
 
 
 def _differences(setting: Setting, against: str, corrected: bool) -> Table:
@@ -105,22 +105,17 @@ def _differences(setting: Setting, against: str, corrected: bool) -> Table:
             table,
             each.arm,
             each.metric,
-            _short(each.mean, True),
-            _short(half),
+            short(each.mean, True),
+            short(half),
             "-" if each.relative is None else f"{100 * each.relative:+.2f}",
-            _p(each.p),
-            *([_p(each.p_holm)] if corrected else []),
-            _p(each.p_sign_flip),
-            _number(each.effect, 2),
-            _seeds(each),
+            p_value(each.p),
+            *([p_value(each.p_holm)] if corrected else []),
+            p_value(each.p_sign_flip),
+            number(each.effect, 2),
+            seeds_needed(each),
             f"{each.wins}/{each.ties}/{each.losses}",
         )
     return table
-
-
-def _seeds(each: Difference) -> str:
-    needed = each.seeds_needed
-    return "-" if needed is None else f">{MANY}" if needed > MANY else str(needed)
 
 
 def _curves(setting: Setting) -> Table:
@@ -130,7 +125,7 @@ def _curves(setting: Setting) -> Table:
     heads = [f"{setting.arms[0].by_proposals.x[point]:.0f}" for point in points]
     table = _table("mean best train objective after proposals", "arm", *heads)
     for arm in setting.arms:
-        _row(table, arm.arm, *(_number(arm.by_proposals.mean[point], setting.decimals) for point in points))
+        _row(table, arm.arm, *(number(arm.by_proposals.mean[point], setting.decimals) for point in points))
     return table
 
 
@@ -163,23 +158,6 @@ def _tallies(found: Comparison) -> Table:
     return table
 
 
-def _number(value: float | None, decimals: int) -> str:
-    return "-" if value is None else f"{value:.{decimals}f}"
-
-
-def _short(value: float | None, signed: bool = False) -> str:
-    """Three digits that count."""
-    if value is None:
-        return "-"
-    return f"{value:+.3g}" if signed else f"{value:.3g}"
-
-
-def _p(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return "<.001" if value < 0.0005 else f"{value:.3f}"
-
-
 def write_csv(file: Path, found: Comparison) -> None:
     """Write a line per run.
 
@@ -187,10 +165,10 @@ def write_csv(file: Path, found: Comparison) -> None:
         ConfigError: the file cannot be written.
     """
     rows = [
-        _flat(setting, arm, number)
+        _flat(setting, arm, place)
         for setting in found.settings
         for arm in setting.arms
-        for number in range(len(arm.runs))
+        for place in range(len(arm.runs))
     ]
     try:
         with file.open("w", newline="", encoding="utf-8") as out:
@@ -201,8 +179,8 @@ def write_csv(file: Path, found: Comparison) -> None:
         raise ConfigError(f"--csv {file}: cannot be written ({error.strerror}); name another file") from None
 
 
-def _flat(setting: Setting, arm: ArmResult, number: int) -> dict[str, Any]:
-    run = arm.runs[number]
+def _flat(setting: Setting, arm: ArmResult, place: int) -> dict[str, Any]:
+    run = arm.runs[place]
     spend, seconds = run.spend, run.spend.seconds
     return {
         "setting": setting.name,

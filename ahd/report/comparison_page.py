@@ -1,92 +1,98 @@
 """The page of a comparison, and its Markdown."""
 
-import statistics
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from ahd.display.text import duration, signed_percent
-from ahd.gap import relative_gap
-from ahd.report.comparison import Arm, Comparison, Difference
-from ahd.report.comparison_charts import interval, pair
-from ahd.report.drawing import Chart
+from ahd.compare.result import METRICS, Comparison, Setting
+from ahd.display.text import clean
+from ahd.report import comparison_tables as tables
+from ahd.report.comparison_tables import Grid
+from ahd.report.drawing import Chart, counted
 from ahd.report.page import environment
-from ahd.report.summary import figures, plain, table
-
-ARM_HEAD = ("arm", "runs", "training", "test", "gap", "proposals", "tokens", "wall time")
-DIFFERENCE_HEAD = ("first - second", "of", "difference [interval]", "p", "effect", "seeds", "seeds needed")
+from ahd.report.summary import fenced, figures, plain, table
 
 
-def comparison_page(data: Comparison, charts: list[Chart]) -> str:
-    """HTML of a comparison."""
+def comparison_page(found: Comparison, charts: Sequence[Sequence[Chart]]) -> str:
+    """HTML of a comparison; ``charts`` by setting."""
     return (
         environment()
         .get_template("comparison.html.jinja")
         .render(
-            title=f"Comparison on {data.problem}",
-            data=data,
-            charts=charts,
-            arm_head=ARM_HEAD,
-            arms=[arm_row(data, arm) for arm in data.arms],
-            difference_head=DIFFERENCE_HEAD,
-            differences=[difference_row(data, each) for each in data.differences],
+            title=f"Comparison on {_problems(found)}",
+            found=found,
+            problems=_problems(found),
+            tally=_tally(found),
+            settings=[_setting(found, *each) for each in zip(found.settings, charts, strict=True)],
         )
     )
 
 
-def arm_row(data: Comparison, arm: Arm) -> list[str]:
-    """Means and standard deviations over the runs of an arm, in the order of ``ARM_HEAD``."""
-    test = arm.values("test")
-    gap = relative_gap(statistics.fmean(arm.values("train")), data.reference) if arm.values("train") else None
-    seconds = arm.values("seconds")
-    return [
-        arm.name,
-        str(len(arm.runs)),
-        _spread(data, arm.values("train")),
-        _spread(data, test),
-        signed_percent(gap) or "-",
-        _mean(arm.values("proposals")),
-        _mean(arm.values("tokens")),
-        duration(statistics.fmean(seconds)) if seconds else "-",
-    ]
+def _problems(found: Comparison) -> str:
+    return ", ".join(dict.fromkeys(setting.problem for setting in found.settings)) or "nothing"
 
 
-def difference_row(data: Comparison, each: Difference) -> list[str]:
-    """A difference in the order of ``DIFFERENCE_HEAD``."""
-    return [
-        pair(each),
-        each.measure,
-        data.number(each.mean) + interval(data, each),
-        "-" if each.p is None else f"{each.p:.3g}",
-        "-" if each.effect is None else f"{each.effect:+.2f}",
-        _mean([] if each.seeds is None else [each.seeds]),
-        _mean([] if each.seeds_for_power is None else [each.seeds_for_power]),
-    ]
+def _tally(found: Comparison) -> Grid | None:
+    return tables.tallies(found) if len(found.settings) > 1 and found.tallies else None
 
 
-def _spread(data: Comparison, values: Sequence[float]) -> str:
-    if not values:
-        return "-"
-    text = data.number(statistics.fmean(values))
-    return f"{text} ± {data.number(statistics.stdev(values))}" if len(values) > 1 else text
+def _setting(found: Comparison, setting: Setting, charts: Sequence[Chart]) -> dict[str, Any]:
+    return {
+        "name": setting.name,
+        "facts": facts(setting),
+        "warnings": setting.warnings,
+        "verdicts": verdicts(setting),
+        "grids": grids(found, setting),
+        "charts": charts,
+        "runs": [tables.runs(setting, arm) for arm in setting.arms],
+    }
 
 
-def _mean(values: Sequence[float]) -> str:
-    return f"{statistics.fmean(values):,.0f}" if values else "-"
+def facts(setting: Setting) -> dict[str, str]:
+    """How the runs of a setting were made."""
+    return {
+        "budget": f"{counted(setting.budget, 'proposal')} per run, and the initial population",
+        "seeds": ", ".join(map(str, setting.seeds)),
+        "model": setting.model,
+        "style": setting.style,
+        "number format": setting.dtype,
+    }
 
 
-def comparison_summary(data: Comparison, charts: Sequence[Chart], folder: Path | None, beside: Path) -> str:
+def grids(found: Comparison, setting: Setting) -> list[Grid]:
+    """The tables of a setting, in the order of the page."""
+    compared = [tables.differences(setting, tables.tests(found) > 1)] if setting.differences else []
+    return [tables.objectives(setting), *compared, tables.spends(setting)]
+
+
+def verdicts(setting: Setting) -> list[str]:
+    """A sentence for every difference, those of the test instances first."""
+    order = sorted(setting.differences, key=lambda each: each.metric != METRICS[1])
+    return [tables.verdict(each) for each in order]
+
+
+def comparison_summary(found: Comparison, charts: Sequence[Chart], folder: Path | None, beside: Path) -> str:
     """Markdown of a comparison; arguments as for ``ahd.report.summary.run_summary``."""
-    told = ", ".join(f"{plain(name)} {plain(value)}" for name, value in data.settings.items())
-    parts = [
-        f"# Comparison on {plain(data.problem)}",
-        f"{told}. Smaller is better." if told else "Smaller is better.",
-        "## Arms",
-        table(ARM_HEAD, [arm_row(data, arm) for arm in data.arms]),
-        "Mean and standard deviation over runs; the gap is that of the training objective.",
-    ]
-    if data.differences:
-        rows = [difference_row(data, each) for each in data.differences]
-        parts += ["## Differences", table(DIFFERENCE_HEAD, rows), "First minus second, paired by seed."]
+    arms = ", ".join(plain(arm) for arm in found.arms)
+    parts = [f"# Comparison on {plain(_problems(found))}", f"Arms: {arms}. Smaller is better."]
+    if tally := _tally(found):
+        parts += _written(tally)
+    for setting in found.settings:
+        told = "; ".join(f"{name}: {plain(value)}" for name, value in facts(setting).items())
+        parts += [f"## {plain(setting.name)}", f"{told}."]
+        parts += [f"Warning: {plain(warning, 500)}." for warning in setting.warnings]
+        parts += ["\n".join(f"- {plain(each, 400)}" for each in verdicts(setting))]
+        for grid in grids(found, setting):
+            parts += _written(grid, "#")
+        for arm in setting.arms:
+            parts += _written(tables.runs(setting, arm), "#")
     if folder:
         parts += ["## Figures", *figures(charts, folder, beside)]
-    return "\n\n".join(parts) + "\n"
+    if found.command:
+        parts += ["Made by:", fenced(clean(found.command, 4000), "sh")]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _written(grid: Grid, deeper: str = "") -> list[str]:
+    notes = " ".join(plain(note, 1000) for note in grid.notes)
+    return [f"##{deeper} {plain(grid.title)}", table(grid.head, grid.rows), notes]

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from ahd.compare.folder import RESULT as COMPARISON
+from ahd.compare.folder import read_result
+from ahd.compare.result import Comparison
 from ahd.config import ConfigError
 from ahd.display.text import clean
-from ahd.report.comparison import FILE as COMPARISON
 from ahd.report.drawing import Chart
 from ahd.report.files import checked_name, replaced
 from ahd.report.svg import export
@@ -96,14 +98,29 @@ def _run(folder: Path) -> Report:
 
 
 def _comparison(folder: Path) -> Report:
-    from ahd.report.comparison import read
+    return comparison_report(read_result(folder))
+
+
+def comparison_report(found: Comparison) -> Report:
+    """The report of a comparison."""
     from ahd.report.comparison_charts import comparison_charts
     from ahd.report.comparison_page import comparison_page, comparison_summary
 
-    data = read(folder)
-    charts = comparison_charts(data)
+    charts = comparison_charts(found)
+    every = [chart for each in charts for chart in each]
     return Report(
-        comparison_page(data, charts),
-        charts,
-        lambda figures, beside: comparison_summary(data, charts, figures, beside),
+        comparison_page(found, charts),
+        every,
+        lambda figures, beside: comparison_summary(found, every, figures, beside),
     )
+
+
+def write_comparison_page(folder: Path, found: Comparison) -> Path:
+    """Write the page of a comparison into its folder; the page's path.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    page = folder / PAGE
+    replaced(page, comparison_report(found).page.encode("utf-8", "replace"), "--out")
+    return page

@@ -2,6 +2,8 @@
 wider than a phone. The pictures are kept in the folder that ``AHD_SCREENSHOTS`` names, else in pytest's."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from ahd.report.make import make
 from tests.display.stored_run import store_run
 from tests.report.browser import Browser, find
 from tests.report.compared import comparison, store_comparison
-from tests.report.pages import HOSTILE
+from tests.report.pages import HOSTILE, Page
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +77,36 @@ def test_a_page_opens_without_complaint(browser: Browser, page: tuple[str, Path]
         assert picture.stat().st_size > 10_000
         backgrounds[dark] = background
     assert backgrounds[True] != backgrounds[False]
+
+
+def test_compare_ends_with_its_page(browser: Browser, tmp_path: Path) -> None:
+    """2 problems x 2 arms x 3 seeds of the scripted model: the command says where the page is, and the page
+    has both settings and every figure, and opens without a console message or a request."""
+    out = tmp_path / "comparison"
+    plan = ["tsp", "knapsack", "--methods", "esopt,eoh", "--seeds", "3", "--budget", "10"]
+    found = subprocess.run(
+        [sys.executable, "-m", "ahd", "compare", *plan, "--model", "scripted", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert found.returncode == 0, found.stderr
+    path = out / "report.html"
+    assert found.stdout.splitlines()[-1] == f"page: {path}"
+    page = Page(path.read_text(encoding="utf-8"))
+    assert not page.faults
+    assert page.tags.count("svg") == 12
+    for word in ("over 2 settings", "Figures: tsp", "Figures: knapsack", "esopt - eoh"):
+        assert word in page.words
+    pictures = Path(os.environ.get("AHD_SCREENSHOTS") or tmp_path)
+    for size, (width, height, dark) in SIZES.items():
+        picture = pictures / f"compare-{size}.png"
+        visit = browser.visit(path, width, height, dark, picture, _BROKEN, _SMALLEST)
+        assert visit.complaints == []
+        assert visit.requests == [path.as_uri()]
+        assert visit.overflow <= 0
+        assert visit.values[0] == 0
+        assert visit.values[1] >= 8.5
 
 
 def test_the_console_is_listened_to(browser: Browser, tmp_path: Path) -> None:
