@@ -109,11 +109,12 @@ def verdict(each: Difference) -> str:
     told = f"On {where} {each.arm} is {share}{side} than {each.against} in the mean"
     if each.p_holm is None:
         return f"{told}; whether that is chance cannot be said: {each.missing.get('p', 'there is no p')}."
+    p = f"{'p' if each.p_holm == each.p else 'corrected p'} {p_value(each.p_holm)}"
     if each.p_holm < LEVEL:
-        return f"{told}, more than chance explains (p {p_value(each.p_holm)})."
+        return f"{told}, more than chance explains ({p})."
     needed = seeds_needed(each)
     more = f"; about {needed} seeds would tell, if the difference is truly of this size" * (needed != "-")
-    return f"{told}, which may be chance (p {p_value(each.p_holm)}){more}."
+    return f"{told}, which may be chance ({p}){more}."
 
 
 def pair(each: Difference) -> str:
