@@ -14,6 +14,8 @@ from evaluators.frames import clean
 MISSING = {
     "problem": "name a problem; `ahd problems` lists them",
     "folder": "give a run folder, such as results/NAME; `ls results` shows the runs",
+    "name": "give the new problem a name, such as my_problem",
+    "target": "give a problem file, or the name of a problem",
     "out": "--out is missing: give a new or empty folder, such as --out tuned",
 }
 """What to say where a required parameter of that name is left out."""
