@@ -441,7 +441,7 @@ def is_being_written(folder: Path) -> bool:
     """Whether a process has the run folder open for writing. Asking changes nothing and stops nobody."""
     try:
         lock = open(folder / LOCK)  # noqa: SIM115 - closed below
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
         return True

@@ -190,10 +190,13 @@ def test_a_run_file_stands_for_its_folder(
     broken = tmp_path / "broken" / "run.sqlite"
     broken.parent.mkdir()
     broken.write_text("no run")
-    takers = [path for path, each in commands() if any(one.name == "folder" for one in each.params)]
-    assert len(takers) >= 6
+    takers = [
+        path for path, each in commands() if any(one.metavar in ("RUN", "[RUN]") for one in each.params)
+    ]
+    assert len(takers) >= 7
+    more = {"export": ["--out", str(tmp_path / "out")], "watch": ["--wait", "0"]}
     for path in takers:
-        extra = ["--out", str(tmp_path / "out")] if path[-1] == "export" else []
+        extra = more.get(path[-1], [])
         said = told([*path, str(broken), *extra], monkeypatch, capsys)
         assert said.startswith(f"{broken} cannot be read as a run file"), path
         said = told([*path, str(tmp_path / "run.sqlite"), *extra], monkeypatch, capsys)

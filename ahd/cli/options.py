@@ -40,17 +40,17 @@ SandboxMode = Annotated[
 ]
 
 
-def _folder(given: Path) -> Path:
+def run_folder(given: Path | None) -> Path | None:
     """The run folder: of its run file, the folder that file is in."""
     from ahd.store import FILE
 
-    return given.parent if given.name == FILE and given.is_file() else given
+    return given.parent if given and given.name == FILE and given.is_file() else given
 
 
 RunFolder = Annotated[
     Path,
     typer.Argument(
-        metavar="RUN", help="A run folder, e.g. results/tsp-esopt-20260101-120000.", callback=_folder
+        metavar="RUN", help="A run folder, e.g. results/tsp-esopt-20260101-120000.", callback=run_folder
     ),
 ]
 

@@ -6,13 +6,16 @@ from typing import Annotated
 import typer
 
 from ahd.cli.app import app
-from ahd.cli.options import Json
+from ahd.cli.options import Json, run_folder
 
 
 @app.command()
 def report(
     folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A run folder, or one with a comparison.json.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="A run folder, or one with a comparison.json.", callback=run_folder
+        ),
     ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The page (default: FOLDER/report.html).")

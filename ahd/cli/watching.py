@@ -6,14 +6,18 @@ from typing import Annotated
 import typer
 
 from ahd.cli.app import app
-from ahd.cli.options import Display, DisplayChoice
+from ahd.cli.options import Display, DisplayChoice, run_folder
 
 
 @app.command()
 def watch(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="[RUN]", help="A run folder (default: the one in results/ written last)."),
+        typer.Argument(
+            metavar="[RUN]",
+            help="A run folder (default: the one in results/ written last).",
+            callback=run_folder,
+        ),
     ] = None,
     display: Display = DisplayChoice.AUTO,
     once: Annotated[bool, typer.Option("--once", help="Show how it stands and end.")] = False,
