@@ -1,10 +1,10 @@
 """``best.py``: the best heuristic of a run as a file that a person can read, import and score."""
 
-import os
 import shlex
 from pathlib import Path
 
 from ahd.config import RunConfig
+from ahd.files import write_whole
 from ahd.population import Individual
 from evaluators.frames import clean
 from problems.problem import Problem
@@ -39,7 +39,5 @@ def _option(name: str, value: str) -> list[str]:
 def write_best(folder: Path, problem: Problem, config: RunConfig, best: Individual) -> Path:
     """Replace ``best.py`` in the run folder, all or nothing."""
     path = folder / FILE
-    draft = folder / (FILE + ".new")
-    draft.write_text(render(problem, config, best), encoding="utf-8", errors="replace")
-    os.replace(draft, path)
+    write_whole(path, render(problem, config, best).encode("utf-8", "replace"))
     return path

@@ -13,6 +13,7 @@ import numpy as np
 
 from evaluators import frames, fresh, questions
 from evaluators.outcome import InvalidSolution, NonFinite, Status
+from evaluators.pipes import write_all
 from evaluators.task import Task
 
 FILENAME = "<candidate>"
@@ -170,10 +171,3 @@ def caught(body: Callable[[], bytes]) -> bytes:
         )
     finally:
         del reserve
-
-
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of ``data``."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]

@@ -103,15 +103,13 @@ def _packed(argument: Any, before: Any) -> Any:
     return argument.dtype.str, argument.shape, argument.flags.writeable, argument.tobytes()
 
 
-def send(channel: int, question: bytes) -> None:
-    """Write what an ``Asking`` has packed."""
-    view = memoryview(_SIZE.pack(len(question)) + question)
-    while view:
-        view = view[os.write(channel, view) :]
+def sized(question: bytes) -> bytes:
+    """What an ``Asking`` has packed, as ``receive`` reads it."""
+    return _SIZE.pack(len(question)) + question
 
 
 def receive(stream: Stream) -> bytes:
-    """What was sent.
+    """What was packed.
 
     Raises:
         Closed: there are no more questions.

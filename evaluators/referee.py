@@ -20,6 +20,7 @@ import numpy as np
 
 from evaluators import candidate, confine, frames, questions
 from evaluators.outcome import Status
+from evaluators.pipes import write_all
 from evaluators.task import Task
 from evaluators.unforked import Unforked
 from evaluators.watch import CONFINED, STUCK, Stuck
@@ -86,7 +87,7 @@ def _run(
         confine.die_with_parent()
         if os.getppid() == parent:
             task, first = load()
-            candidate.write_all(answered, first)
+            write_all(answered, first)
             os.close(answered)
             confine.close_descriptors(control.fileno())
             while task is not None:
@@ -101,7 +102,7 @@ def _run(
 
 def _referee(task: Task, job: list[Any], channel: int, results: int) -> None:
     try:
-        candidate.write_all(results, result(task, job, channel, results))
+        write_all(results, result(task, job, channel, results))
     except BrokenPipeError:  # the candidate has been ended, and nobody waits any more
         pass
     finally:
@@ -129,7 +130,7 @@ def result(task: Task, job: list[Any], channel: int, results: int) -> bytes:
             return mark + stream.rest()
     except questions.Closed:
         return b""
-    candidate.write_all(results, CONFINED)
+    write_all(results, CONFINED)
     asked = Asked(channel, stream)
     decisions = candidate.caught(lambda: frames.encode_decisions(np.asarray(task.run(asked, instances))))
     return decisions if asked.failure is None else asked.failure
@@ -196,7 +197,7 @@ class Asked:
     def _ask(self, question: bytes) -> Any:
         self._restart = False
         with contextlib.suppress(ConnectionError):  # it may have told why it ended
-            questions.send(self._channel, question)
+            write_all(self._channel, questions.sized(question))
         frame = questions.read_frame(self._stream)
         if frames.is_error(frame):
             self.failure = frame

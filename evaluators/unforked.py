@@ -3,6 +3,8 @@
 import mmap
 import os
 
+from evaluators.pipes import write_all
+
 
 class Unforked:
     """Up to ``size`` bytes from a descriptor, kept where processes that are forked later have nothing.
@@ -30,8 +32,7 @@ class Unforked:
 
     def write(self, descriptor: int, start: int) -> None:
         """Write all from ``start`` on."""
-        while start < self.used:
-            start += os.write(descriptor, self._view[start : self.used])
+        write_all(descriptor, self._view[start : self.used])
 
     def clear(self) -> None:
         """Forget everything, and give the memory back."""

@@ -52,7 +52,7 @@ class MainIsGone(Exception):
 
 
 @dataclass(frozen=True)
-class Asking:
+class Asker:
     """Who asks a candidate call by call and writes its results: a process, and how to make it see that nobody
     answers any more."""
 
@@ -65,7 +65,7 @@ class Stuck(EOFError):
 
 
 def watch(
-    child: int, results: int, limit: float, connection: Any, kept: Unforked, asking: Asking | None = None
+    child: int, results: int, limit: float, connection: Any, kept: Unforked, asking: Asker | None = None
 ) -> Ending:
     """The ending of ``child``. What comes through the pipe ``results`` is put into ``kept``: ``CONFINED``
     and, where the ending is ``frame``, the frame.

@@ -27,10 +27,11 @@ from evaluators import candidate, confine, frames, landlock, referee, seccomp
 from evaluators.confine import Confines
 from evaluators.descendants import end_descendants, end_group
 from evaluators.layers import Layer
+from evaluators.pipes import write_all
 from evaluators.referee import Referee, RefereeIsGone
 from evaluators.task import COMPILE_SECONDS, Task, load_task_file
 from evaluators.unforked import Unforked
-from evaluators.watch import BEGIN, CONFINED, ROOM, Asking, Ending, MainIsGone, watch
+from evaluators.watch import BEGIN, CONFINED, ROOM, Asker, Ending, MainIsGone, watch
 
 READY = b"+"
 """What comes before the frame that a referee begins with, or else why it does not begin."""
@@ -214,7 +215,7 @@ def _tell(connection: Any, line: dict[str, Any], frame: bytes | Unforked = b"", 
     no fork sees it."""
     if isinstance(frame, bytes):
         connection.send_bytes(json.dumps({**line, "size": len(frame[start:])}).encode())
-        candidate.write_all(connection.fileno(), frame[start:])
+        write_all(connection.fileno(), frame[start:])
     else:
         connection.send_bytes(json.dumps({**line, "size": frame.used - start}).encode())
         frame.write(connection.fileno(), start)
@@ -335,7 +336,7 @@ class _Together:
             self._compiles = True
         results, sink = os.pipe()
         try:
-            child = _fork(lambda: candidate.write_all(sink, _frame(self.task, job, given)), sink, confines)
+            child = _fork(lambda: write_all(sink, _frame(self.task, job, given)), sink, confines)
         finally:
             os.close(sink)
         return _collect(child, results, confines.cpu_seconds, self._connection, kept)
@@ -375,7 +376,7 @@ class _Apart:
             with answering, os.fdopen(sink, "wb"):
                 child = _fork(answer, channel, confines)
                 self._referee.begin((job.split, job.size, job.first, job.count), asking.fileno(), sink)
-            who = Asking(self._referee.pid, hang_up)
+            who = Asker(self._referee.pid, hang_up)
             ending = _collect(child, results, confines.cpu_seconds, self._connection, kept, who)
             hang_up()  # whoever else may hold the candidate's end
         self._referee.wait()
@@ -420,7 +421,7 @@ def _fork(body: Callable[[], None], sink: int, confines: Confines) -> int:
 
 
 def _collect(
-    child: int, results: int, limit: float, connection: Any, kept: Unforked, asking: Asking | None = None
+    child: int, results: int, limit: float, connection: Any, kept: Unforked, asking: Asker | None = None
 ) -> Ending:
     """What comes of a candidate's process; nothing of it is left then but what is ``kept``."""
     try:

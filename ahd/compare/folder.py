@@ -7,7 +7,6 @@ comparison.json           ``ahd.compare.result.Comparison``, once all runs are d
 
 import fcntl
 import json
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from pathlib import Path
 from ahd.compare.plan import Plan, Planned
 from ahd.compare.result import Comparison
 from ahd.config import ConfigError, Dtype, RunConfig
+from ahd.files import write_whole
 from ahd.store import FILE, Store
 
 PLAN = "compare.json"
@@ -74,7 +74,7 @@ class Folder:
         try:
             path.mkdir(parents=True, exist_ok=True)
             if present is None or present.plan.seeds != plan.seeds:
-                write_whole(path / PLAN, json.dumps(plan.facts(), indent=2) + "\n")
+                write_whole(path / PLAN, (json.dumps(plan.facts(), indent=2) + "\n").encode())
         except OSError as error:
             raise ConfigError(
                 f"{path}: cannot write there ({error.strerror}); choose another --out"
@@ -141,7 +141,7 @@ def write_result(path: Path, found: Comparison) -> Path:
     Raises:
         OSError: it cannot be written.
     """
-    write_whole(path / RESULT, found.to_json())
+    write_whole(path / RESULT, found.to_json().encode())
     return path / RESULT
 
 
@@ -160,13 +160,6 @@ def read_result(path: Path) -> Comparison:
         return Comparison.from_json(file.read_text(encoding="utf-8"))
     except (ConfigError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file}: {error}") from None
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Write a file that is there whole, or as it was."""
-    draft = file.with_name(file.name + ".new")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, file)
 
 
 def _unlike(present: Plan, wanted: Plan) -> str:
