@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from ahd.es.noise import Float32, noise, threads
+from ahd.es.noise import Float32, noises, threads
 
 _TILE = 512
 _PIECE = 1 << 17
@@ -27,8 +27,13 @@ def factor(seed: int, name: str, side: str, start: int, stop: int, rank: int) ->
     ``side`` is ``ROWS`` for A, which belongs to the outputs of a linear layer (or to the tokens of an
     embedding), and ``COLUMNS`` for B.
     """
-    values = noise(seed, f"{name}#{side}", start * rank, (stop - start) * rank)
-    return _to_bfloat16(values).reshape(stop - start, rank)
+    return factors((seed,), name, side, start, stop, rank)[0]
+
+
+def factors(seeds: Sequence[int], name: str, side: str, start: int, stop: int, rank: int) -> Float32:
+    """``factor`` under each of the seeds, shape (seeds, stop - start, rank)."""
+    values = noises(seeds, f"{name}#{side}", start * rank, (stop - start) * rank)
+    return _to_bfloat16(values).reshape(len(seeds), stop - start, rank)
 
 
 def _to_bfloat16(values: Float32) -> Float32:
@@ -62,14 +67,10 @@ def add_products(
     """
     rows, columns = before.shape
     terms = np.asarray(scales, np.float32) * np.float32(1 / np.sqrt(rank))
-    left = np.concatenate(
-        [
-            scale * factor(seed, name, ROWS, start, start + rows, rank).T
-            for seed, scale in zip(seeds, terms, strict=True)
-        ]
-    )
-    right = np.concatenate([factor(seed, name, COLUMNS, column, column + columns, rank).T for seed in seeds])
-    right = np.ascontiguousarray(right)
+    scaled = terms[:, None, None] * factors(seeds, name, ROWS, start, start + rows, rank)
+    left = scaled.transpose(0, 2, 1).reshape(-1, rows)
+    other = factors(seeds, name, COLUMNS, column, column + columns, rank)
+    right = np.ascontiguousarray(other.transpose(0, 2, 1).reshape(-1, columns))
     height = max(1, _PIECE // max(1, columns))
 
     def piece(low: int) -> Callable[[], float]:

@@ -138,6 +138,21 @@ def _combine(
     return squares
 
 
+@njit(nogil=True, cache=True)
+def _each(out: Any, start: int, keys: Any, table: Any) -> None:
+    """out[j, i] = value start + i of the noise under keys[j]."""
+    noise = np.empty(TILE, np.float32)
+    for j in range(out.shape[0]):
+        done = 0
+        while done < out.shape[1]:
+            tile = (start + done) // TILE
+            offset = start + done - tile * TILE
+            part = min(TILE - offset, out.shape[1] - done)
+            _tile(keys[j], tile, table, noise)
+            out[j, done : done + part] = noise[offset : offset + part]
+            done += part
+
+
 class _Threads:
     """A few threads that run pieces of one array. They may use every core this process was given,
     even where the language model's engine has tied its own thread to one of them."""
@@ -250,6 +265,12 @@ def add_noise(out: Float32, master: Float32, seed: int, name: str, scale: float,
 
 def noise(seed: int, name: str, start: int, count: int) -> Float32:
     """Values ``start`` to ``start + count - 1`` of the noise of parameter ``name`` under ``seed``."""
-    out = np.zeros(count, dtype=np.float32)
-    add_noise(out, out, seed, name, 1.0, start)
+    return noises((seed,), name, start, count)[0]
+
+
+def noises(seeds: Sequence[int], name: str, start: int, count: int) -> Float32:
+    """``noise`` under each of the seeds, shape (seeds, count): one call for many short pieces."""
+    keys = np.array([key(seed, name) for seed in seeds], dtype=np.uint32).reshape(-1, 4)
+    out = np.empty((len(keys), count), dtype=np.float32)
+    _each(out, start, keys, quantiles())
     return out

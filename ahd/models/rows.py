@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ahd.es.factors import COLUMNS, ROWS, factor
-from ahd.es.noise import noise
+from ahd.es.factors import COLUMNS, ROWS, factors
+from ahd.es.noise import noises
 from ahd.es.perturbation import Perturbation, Treatment
 from ahd.models import row_kernels
 from ahd.models.parameters import Parameter, Piece
@@ -117,16 +117,16 @@ class LowRank:
         inputs = self.pieces[0][0].shape[1]
         left = torch.zeros(len(directions) + 1, self.rank, self.outputs)
         right = torch.zeros(len(directions) + 1, self.rank * len(self.pieces), inputs)
-        for slot, direction in enumerate(directions, 1):
-            scale = direction.sigma / self.rank**0.5
-            for number, (piece, used) in enumerate(self.pieces):
-                if used:
-                    rows, columns = piece.block.index
-                    a = factor(direction.seed, piece.name, ROWS, rows.start, rows.stop, self.rank)
-                    b = factor(direction.seed, piece.name, COLUMNS, columns.start, columns.stop, self.rank)
-                    at = self.bounds[number]
-                    left[slot, :, at : at + len(a)] = torch.from_numpy(a.T) * scale
-                    right[slot, number * self.rank : (number + 1) * self.rank] = torch.from_numpy(b.T)
+        seeds = [direction.seed for direction in directions]
+        scales = torch.tensor([direction.sigma / self.rank**0.5 for direction in directions])
+        for number, (piece, used) in enumerate(self.pieces):
+            if used:
+                rows, columns = piece.block.index
+                a = factors(seeds, piece.name, ROWS, rows.start, rows.stop, self.rank)
+                b = factors(seeds, piece.name, COLUMNS, columns.start, columns.stop, self.rank)
+                own = slice(self.bounds[number], self.bounds[number] + a.shape[1])
+                left[1:, :, own] = torch.from_numpy(a).mT * scales[:, None, None]
+                right[1:, number * self.rank : (number + 1) * self.rank] = torch.from_numpy(b).mT
         self.left, self.right = left.to(like.device), right.to(like.device)
         if self._total is None and row_kernels.supports(like):
             self._steps = row_kernels.Steps(self.right, self.left, self.bounds, self.rank, like.dtype)
@@ -169,9 +169,9 @@ class Relative:
 
     def fill(self, directions: Sequence[Direction], like: torch.Tensor) -> None:
         factors = torch.ones(len(directions) + 1, self.piece.size)
-        for slot, direction in enumerate(directions, 1):
-            eps = noise(direction.seed, self.piece.name, 0, self.piece.size)
-            factors[slot] += direction.sigma * torch.from_numpy(eps)
+        eps = noises([direction.seed for direction in directions], self.piece.name, 0, self.piece.size)
+        sigmas = torch.tensor([direction.sigma for direction in directions])
+        factors[1:] += sigmas[:, None] * torch.from_numpy(eps)
         self.factors = factors.to(like.device)
         self._gathered = _Gathered()
 

@@ -30,6 +30,9 @@ _ENGINE = {
     "KMP_WARNINGS": "0",
 }
 
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Names of glibc's options for ``mallopt``."""
+
 
 def engine_threads() -> int:
     """Threads for the CPU engine: one core is left to the evaluation of candidates.
@@ -103,6 +106,19 @@ def give_back_memory() -> None:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
+
+
+def keep_memory() -> None:
+    """Keep freed blocks for the next ones of their size, where the C library can (glibc).
+
+    A batch of prompts takes and frees blocks of tens of megabytes in every layer. Given back to the system
+    each time, their pages have to be cleared again: a batch under different directions, whose hooks hold
+    layers' inputs a little longer, took up to 1.4 times as long for that alone.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, 1 << 30)
+        set_option(_TRIM_THRESHOLD, (1 << 31) - 1)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from ahd.models import cpu_speed, parameters
 from ahd.models.parameters import Parameter
 from ahd.models.ranks import ranks
 from ahd.models.rows import RowDirections
-from ahd.models.runtime import give_back_memory
+from ahd.models.runtime import give_back_memory, keep_memory
 from ahd.models.split import Split
 from ahd.models.weights import Masters, read_tensors
 from operators.model import Direction, UpdateRefused
@@ -86,6 +86,7 @@ class LiveWeights:
             else None
         )
         give_back_memory()
+        keep_memory()
         return {
             "parameters": self._masters.count,
             "in_scope": self._masters.in_scope,

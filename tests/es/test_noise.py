@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ahd.es import noise as module
-from ahd.es.noise import TILE, add_noise, combine, noise, quantiles
+from ahd.es.noise import TILE, add_noise, combine, noise, noises, quantiles
 
 LENGTH = 5 * TILE + 77
 
@@ -24,6 +24,18 @@ def test_any_chunk_gives_the_same_values(start: int, count: int) -> None:
     whole = noise(7, "layer.weight", 0, LENGTH)
     part = noise(7, "layer.weight", start, min(count, LENGTH - start))
     assert np.array_equal(part, whole[start : start + len(part)])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, LENGTH - 1), st.integers(0, LENGTH), st.lists(st.integers(0, 2**32 - 1), max_size=5))
+def test_many_seeds_at_once_give_what_each_gives(start: int, count: int, seeds: list[int]) -> None:
+    """Noise of several seeds in one call is that of each, and that which updates are made of."""
+    together = noises(seeds, "layer.weight", start, count)
+    assert together.shape == (len(seeds), count)
+    for seed, values in zip(seeds, together, strict=True):
+        applied = np.zeros(count, np.float32)
+        add_noise(applied, applied, seed, "layer.weight", 1.0, start)
+        assert np.array_equal(values, applied)
 
 
 def test_far_indices_are_reached_directly() -> None:
