@@ -244,6 +244,29 @@ class RunConfig:
             raise damaged from None
 
 
+def parse_option(name: str, text: str) -> Any:
+    """The value of an option of a run as it is written on a command line; a switch is ``true`` or ``false``.
+
+    Raises:
+        ConfigError: there is no such option, or this is no value of it.
+    """
+    option = "--" + name.replace("_", "-")
+    default = next((each.default for each in fields(RunConfig) if each.name == name), None)
+    if name not in {each.name for each in fields(RunConfig)}:
+        raise ConfigError(f"{option}: `ahd run` has no such option; `ahd run --help` lists them")
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text]
+        if name in _ENUMS:
+            return _ENUMS[name](text)
+        kind = type(default) if isinstance(default, int | str) else float
+        return kind(text)
+    except (KeyError, ValueError):
+        raise ConfigError(
+            f"{option} {text}: this is no value of it; `ahd run --help` tells which are"
+        ) from None
+
+
 def _same(value: Any) -> Any:
     return value
 

@@ -50,7 +50,8 @@ def compare(
         str | None,
         typer.Option(
             help="Methods as in `ahd run`, with commas; eoh@0.7: at that temperature after the "
-            f"initial population (default: {METHODS}).",
+            "initial population; esopt+reward=paper: with that option of `ahd run` "
+            f"(default: {METHODS}).",
         ),
     ] = None,
     seeds: Annotated[
@@ -89,6 +90,7 @@ def compare(
     Examples:
       ahd compare tsp knapsack --methods esopt,eoh,noise --seeds 5 --budget 400
       ahd compare tsp --methods eoh,eoh@0.7,eoh@1.2 --seeds 11-20 --jobs 2 --csv runs.csv
+      ahd compare tsp --methods esopt,esopt+reward=paper,esopt+antithetic --seeds 10
       ahd compare --folder results/mine --against esopt --json
     """
     from ahd.compare.command import Output, analyse_folder, run_compare

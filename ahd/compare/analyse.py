@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import ahd
 from ahd.compare import curves, pairing
+from ahd.compare.plan import Arm, arms_of
 from ahd.compare.power import LEVEL
 from ahd.compare.result import METRICS, VERSION, ArmResult, Comparison, Difference, Setting, Tally
 from ahd.compare.result import Spend as Total
@@ -19,26 +20,27 @@ USUAL_BASE = "eoh"
 
 
 def compare(
-    runs: Sequence[Run], against: str = "", order: Sequence[str] = (), command: str = ""
+    runs: Sequence[Run], against: str = "", planned: Sequence[Arm] = (), command: str = ""
 ) -> Comparison:
     """Compare runs by setting (a problem with a model), arms with ``against`` paired by seed.
 
-    ``against`` empty: ``eoh`` where it is there, else the first arm. ``order`` names arms in the order they
-    are shown in; others follow as they come.
+    ``against`` empty: ``eoh`` where it is there, else the first arm. ``planned``: the arm of each run; empty:
+    it follows from what the runs differ in, in the order they come.
 
     Raises:
         UnequalSpend: runs of a setting spent different numbers of proposals.
         ConfigError: two runs of one arm and seed in a setting, no arm ``against``, or only one arm.
     """
-    settings = _settings(runs, order)
-    names = list(dict.fromkeys([*order, *(arm for arms in settings.values() for arm in arms)]))
-    names = [name for name in names if any(name in arms for arms in settings.values())]
+    each_arm = list(planned) or arms_of([run.config for run in runs])
+    own = {arm.label: arm.own for arm in each_arm}
+    names = list(own)
+    settings = _settings(runs, [arm.label for arm in each_arm], names)
     against = against or (USUAL_BASE if USUAL_BASE in names else names[0])
     if against not in names:
         raise ConfigError(f"--against {against}: there are runs of {', '.join(names)}; choose one of these")
     if len(names) < 2:
         raise ConfigError(f"there are runs of {names[0]} only: a comparison needs two methods or more")
-    found = [_setting(name, arms, against) for name, arms in settings.items()]
+    found = [_setting(name, arms, against, own) for name, arms in settings.items()]
     found = _with_holm(found)
     return Comparison(
         version=VERSION,
@@ -53,15 +55,15 @@ def compare(
     )
 
 
-def _settings(runs: Sequence[Run], order: Sequence[str]) -> dict[str, dict[str, list[Run]]]:
+def _settings(
+    runs: Sequence[Run], labels: Sequence[str], order: Sequence[str]
+) -> dict[str, dict[str, list[Run]]]:
     """The runs by setting and arm; the arms of each in the given order, the seeds sorted."""
     several = len({run.started.model for run in runs}) > 1
-    own = len({run.config.temperature for run in runs}) > 1
     found: dict[str, dict[str, list[Run]]] = {}
     taken: dict[tuple[str, str, int], Run] = {}
-    for run in runs:
+    for run, arm in zip(runs, labels, strict=True):
         name = f"{run.config.problem}, {run.started.model}" if several else run.config.problem
-        arm = _arm(run, own)
         twin = taken.setdefault((name, arm, run.config.seed), run)
         if twin is not run:
             raise ConfigError(
@@ -71,19 +73,12 @@ def _settings(runs: Sequence[Run], order: Sequence[str]) -> dict[str, dict[str, 
         found.setdefault(name, {}).setdefault(arm, []).append(run)
     for name, arms in found.items():
         check_equal(name, {run.folder: run.result.spend.proposals for each in arms.values() for run in each})
-        keys = sorted(arms, key=lambda arm: order.index(arm) if arm in order else len(order))
+        keys = sorted(arms, key=order.index)
         found[name] = {arm: sorted(arms[arm], key=lambda run: run.config.seed) for arm in keys}
     return found
 
 
-def _arm(run: Run, own: bool) -> str:
-    """How the arm of a run is written; ``own``: runs differ in --temperature."""
-    if run.config.search_temperature is not None or (own and run.config.temperature is not None):
-        return f"{run.config.method}@{run.temperature:g}"
-    return run.config.method.value
-
-
-def _setting(name: str, arms: Arms, against: str) -> Setting:
+def _setting(name: str, arms: Arms, against: str, own: Mapping[str, frozenset[str]]) -> Setting:
     first = next(iter(arms.values()))[0]
     every = [run for runs in arms.values() for run in runs]
     grids = curves.proposals_grid(first.config.budget), curves.seconds_grid([run.trace for run in every])
@@ -102,7 +97,7 @@ def _setting(name: str, arms: Arms, against: str) -> Setting:
         test_what=first.test_what,
         arms=tuple(_arm_result(arm, runs, *grids) for arm, runs in arms.items()),
         differences=tuple(_differences(arms, against)),
-        warnings=(*pairing.warnings(arms, against), *_untested(arms)),
+        warnings=(*pairing.warnings(arms, against, own), *_untested(arms)),
     )
 
 

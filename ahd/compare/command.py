@@ -75,9 +75,9 @@ def _conclude(path: Path, folder: Folder | None, against: str, output: Output, n
         found = compare(list(read_all(find(path), path)), against)
     else:
         command = _again(folder, path if named else None)
-        planned = [folder.place(run) for run in folder.plan.runs()]
-        runs = list(read_all(planned, path, f"go on with `{command}`"))
-        found = compare(runs, against, [arm.label for arm in folder.plan.arms], command)
+        planned = list(folder.plan.runs())
+        runs = list(read_all([folder.place(run) for run in planned], path, f"go on with `{command}`"))
+        found = compare(runs, against, [run.arm for run in planned], command)
     try:
         written = write_result(path, found)
     except OSError as error:

@@ -34,10 +34,11 @@ _LEARNING = {
 """Matters only to methods that perturb the weights."""
 
 
-def warnings(arms: Mapping[str, Sequence[Run]], against: str) -> list[str]:
+def warnings(arms: Mapping[str, Sequence[Run]], against: str, own: Mapping[str, frozenset[str]]) -> list[str]:
     """What keeps the runs of a setting from being pairs, one line each; empty: nothing known.
 
-    Every arm is held against ``against`` seed by seed, and its runs against each other.
+    Every arm is held against ``against`` seed by seed, and its runs against each other. ``own``: by arm, the
+    fields of the configuration that it is there to compare.
     """
     found = []
     for arm, runs in arms.items():
@@ -48,11 +49,14 @@ def warnings(arms: Mapping[str, Sequence[Run]], against: str) -> list[str]:
         return [*found, f"there is no run of {against}: no differences"]
     for arm, runs in arms.items():
         if arm != against:
-            found += _between(arm, {run.config.seed: run for run in runs}, against, base)
+            compared = own[arm] | own[against]
+            found += _between(arm, {run.config.seed: run for run in runs}, against, base, compared)
     return found
 
 
-def _between(arm: str, ours: Mapping[int, Run], against: str, base: Mapping[int, Run]) -> list[str]:
+def _between(
+    arm: str, ours: Mapping[int, Run], against: str, base: Mapping[int, Run], compared: frozenset[str]
+) -> list[str]:
     found = []
     for name, alone in ((arm, ours.keys() - base.keys()), (against, base.keys() - ours.keys())):
         if alone:
@@ -60,7 +64,9 @@ def _between(arm: str, ours: Mapping[int, Run], against: str, base: Mapping[int,
     both = sorted(ours.keys() & base.keys())
     one, other = next(iter(ours.values())), next(iter(base.values()))
     ignored = frozenset() if _learn_alike(one, other) else frozenset(_LEARNING)
-    if differing := _config_differences(one, [other], ignored):
+    if {"kind", "scope"} & compared:
+        ignored |= {"sigma", "alpha", "scope"}
+    if differing := _config_differences(one, [other], ignored | compared):
         found.append(f"{arm} and {against} differ in {', '.join(differing)}")
     for what, told in (
         ("style", lambda run: run.started.style),

@@ -9,26 +9,64 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ahd.config import ConfigError, Method, RunConfig
+from ahd.config import ConfigError, Method, RunConfig, parse_option
 from problems.registry import packaged
 
 VERSION = 1
 MOST_SEEDS = 10_000
 _OWN = {"problem", "method", "seed", "search_temperature"}
 """Fields of a run's configuration that the plan sets run by run."""
+_OF_ALL = {
+    "budget",
+    "model",
+    "style",
+    "problem_path",
+    "trust_remote_code",
+    "memory_mb",
+    "sandbox",
+    "timeout",
+} | {
+    "workers",
+    "dtype",
+    "tensor_parallel",
+    "replicas",
+    "ray_address",
+    "server",
+    "population",
+    "init_share",
+    "temperature",
+}
+"""Fields that all runs of a comparison share: what is spent, where and how a run works, how it begins."""
+
+SEARCH_OPTIONS: tuple[str, ...] = ()
+"""Options in which runs found in a folder may differ and still be compared, as arms of their own."""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """A method; with a ``temperature``, everything after the initial population is sampled at that one."""
+    """A method; with a ``temperature``, everything after the initial population is sampled at that one;
+    with ``options``, names of ``RunConfig``'s fields and their values, those are the arm's own."""
 
     method: Method
     temperature: float | None = None
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def label(self) -> str:
-        """``eoh`` or ``eoh@0.7``."""
-        return self.method.value + ("" if self.temperature is None else f"@{self.temperature:g}")
+        """``eoh``, ``eoh@0.7`` or ``esopt+reward=paper+antithetic``."""
+        text = self.method.value + ("" if self.temperature is None else f"@{self.temperature:g}")
+        for name, value in self.options:
+            text += "+" + name.replace("_", "-")
+            if isinstance(value, bool):
+                text += "" if value else "=false"
+            else:
+                text += f"={value:g}" if isinstance(value, float) else f"={value}"
+        return text
+
+    @property
+    def own(self) -> frozenset[str]:
+        """Names of the fields that the arm sets."""
+        return frozenset(name for name, _ in self.options)
 
     @classmethod
     def parse(cls, text: str) -> "Arm":
@@ -37,14 +75,57 @@ class Arm:
         Raises:
             ConfigError: it is none.
         """
-        name, at, temperature = text.strip().partition("@")
+        head, *rest = text.strip().split("+")
+        name, at, temperature = head.partition("@")
         try:
-            return cls(Method(name), float(temperature) if at else None)
+            arm = cls(Method(name), float(temperature) if at else None)
         except ValueError:
             told = ", ".join(method.value for method in Method)
             raise ConfigError(
-                f"--methods {text}: needs methods ({told}), each perhaps with a temperature as in eoh@0.7"
+                f"--methods {text}: needs methods ({told}), each perhaps with a temperature as in eoh@0.7 "
+                "and options as in esopt+reward=paper"
             ) from None
+        return replace(arm, options=tuple(_option(text, part) for part in rest))
+
+
+def arms_of(configs: Sequence[RunConfig]) -> list[Arm]:
+    """The arm of each run, told from what the runs differ in: method, temperature, and those options of the
+    search that change what is proposed without a step of the weights."""
+    temperatures = {config.temperature for config in configs}
+
+    def arm(config: RunConfig) -> Arm:
+        temperature = config.search_temperature
+        if temperature is None and len(temperatures) > 1:
+            temperature = config.temperature
+        return Arm(
+            config.method, temperature, tuple((name, getattr(config, name)) for name in varied(config))
+        )
+
+    def varied(config: RunConfig) -> list[str]:
+        return [
+            name
+            for name in SEARCH_OPTIONS
+            if getattr(config, name) != getattr(RunConfig, name)
+            and len({getattr(each, name) for each in configs}) > 1
+        ]
+
+    return [arm(config) for config in configs]
+
+
+def _option(arm: str, text: str) -> tuple[str, Any]:
+    """A field and its value from ``reward=paper`` or ``antithetic``."""
+    name, is_there, value = text.partition("=")
+    name = name.strip().replace("-", "_")
+    if name in _OWN | _OF_ALL:
+        raise ConfigError(
+            f"--methods {arm}: {name.replace('_', '-')} is the same for all arms of a comparison"
+        )
+    if not re.fullmatch(r"[\w.-]*", value):
+        raise ConfigError(f"--methods {arm}: {value} cannot be an arm's own; use letters, digits, dots and -")
+    try:
+        return name, parse_option(name, value if is_there else "true")
+    except ConfigError as error:
+        raise ConfigError(f"--methods {arm}: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -97,6 +178,7 @@ class Plan:
             method=arm.method,
             seed=seed,
             search_temperature=arm.temperature,
+            **dict(arm.options),
             problem_path="" if problem in packaged() else self.base.problem_path,
         )
 

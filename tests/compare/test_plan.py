@@ -24,6 +24,44 @@ def test_arms_differ_in_method_and_temperature_alone() -> None:
     assert len({replace(run, method=Method.EOH, search_temperature=None) for run in runs}) == 1
 
 
+def test_an_arm_may_have_options_of_its_own() -> None:
+    """They are read, set in its runs alone, written back in one way, and part of the plan's facts."""
+    arms = parse_arms("esopt+reward=paper+antithetic,esopt@0.70+per-direction=2,eoh")
+    assert [arm.label for arm in arms] == [
+        "esopt+reward=paper+antithetic",
+        "esopt@0.7+per-direction=2",
+        "eoh",
+    ]
+    plan = Plan(("tsp",), arms, (1,), RunConfig(problem="", budget=400))
+    first, second, third = (run.config for run in plan.runs())
+    assert (first.reward, first.antithetic) == (Reward.PAPER, True)
+    assert (second.reward, second.per_direction, second.search_temperature) == (Reward.NEW, 2, 0.7)
+    assert third == RunConfig("tsp", Method.EOH, 400)
+    assert Plan.from_facts(json.loads(json.dumps(plan.facts()))) == plan
+    assert Arm.parse("esopt+antithetic=false").options == (("antithetic", False),)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("eoh+budget=5", "budget is the same for all arms"),
+        ("eoh+seed=5", "seed is the same for all arms"),
+        ("eoh+nothing=5", "has no such option"),
+        ("eoh+reward=much", "--reward much"),
+        ("eoh+antithetic=perhaps", "--antithetic perhaps"),
+        ("eoh+per-direction", "--per-direction true"),
+        ("eoh+scope=a/b", "a/b"),
+        ("eoh+", "has no such option"),
+    ],
+)
+def test_bad_options_of_an_arm(text: str, told: str) -> None:
+    """What all arms share, what there is not, and values that are none: one line each."""
+    with pytest.raises(ConfigError, match="--methods") as caught:
+        Arm.parse(text)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_every_run_has_a_place_of_its_own() -> None:
     """2 problems x 3 arms x 3 seeds, seeds outermost."""
     runs = list(PLAN.runs())
