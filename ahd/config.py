@@ -68,7 +68,9 @@ class Reward(StrEnum):
     PAPER = "paper"
     """Parent minus child (arXiv 2608.17310)."""
     NEW = "new"
-    """Pays for valid and new, more for better than the parent; copies earn what failures earn."""
+    """Pays for valid and new, more for better than the parent; a copy earns nothing, a failure costs."""
+    DISTINCT = "distinct"
+    """As ``new``, but a copy costs half of what a failure costs."""
 
 
 class Shaping(StrEnum):

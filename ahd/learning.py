@@ -23,6 +23,9 @@ from operators.learning import learn
 from operators.model import Model, UpdateRefused, UpdateReport
 from operators.registry import OPERATORS
 
+_COPY_WORTH = {Reward.NEW: 0.0, Reward.DISTINCT: -0.5}
+"""What a copy is worth by the rules that tell copies apart."""
+
 
 class Learner:
     """Moves the live weights of a run, batch by batch, and logs every move.
@@ -214,14 +217,15 @@ def _rewards(
     objectives = [row.objective for row in rows]
     members = [member.objective for member in population.members]
     copies = [row.duplicate_of is not None or row.objective in members for row in rows]
+    worth = _COPY_WORTH.get(config.reward)
     if not config.method.evolves:
-        if config.reward is Reward.NEW:
-            return new_sampling_rewards(objectives, copies)
-        return sampling_rewards(objectives)
+        return (
+            sampling_rewards(objectives) if worth is None else new_sampling_rewards(objectives, copies, worth)
+        )
     parents = [task.parents[0].objective for task in tasks]
-    if config.reward is Reward.NEW:
+    if worth is not None:
         return [
-            new_reward(child, copy, parent, members)
+            new_reward(child, copy, parent, members, worth)
             for child, copy, parent in zip(objectives, copies, parents, strict=True)
         ]
     worst = population.worst_objective

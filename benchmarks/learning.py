@@ -3,6 +3,7 @@
     python benchmarks/learning.py --seeds 1-10 --updates 20 --directions 16 --out trial.jsonl
     python benchmarks/learning.py report trial.jsonl --table trial.md --plot trial.svg
     python benchmarks/learning.py signal trial.jsonl
+    python benchmarks/learning.py settings tuning.jsonl
 
 Sigma falls along a cosine, and less noise alone makes more proposals valid: what ``esopt`` has over ``noise``
 is what learning does.
@@ -132,11 +133,23 @@ def signal(arguments: list[str]) -> None:
     print(signal_table(read(parser.parse_args(arguments).files)), end="")
 
 
+def settings(arguments: list[str]) -> None:
+    """Print every arm of a file beside the usual one."""
+    from benchmarks.learning_file import read
+    from benchmarks.learning_settings import settings_table
+
+    parser = argparse.ArgumentParser(prog="learning.py settings", description="Settings side by side.")
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILES")
+    print(settings_table(read(parser.parse_args(arguments).files)), end="")
+
+
 def main(arguments: list[str]) -> None:
     if arguments[:1] == ["report"]:
         report(arguments[1:])
     elif arguments[:1] == ["signal"]:
         signal(arguments[1:])
+    elif arguments[:1] == ["settings"]:
+        settings(arguments[1:])
     else:
         run_trial(trial_parser().parse_args(arguments))
 

@@ -29,6 +29,8 @@ from tests.test_search import search, timeless, timeless_updates
 CONFIG = RunConfig("fake", budget=160, seed=3, scope="all", reward=Reward.PAPER, validity_floor=0.0)
 OPTIONS: dict[str, dict[str, Any]] = {
     "new": {"reward": Reward.NEW},
+    "distinct": {"reward": Reward.DISTINCT},
+    "distinct samples": {"reward": Reward.DISTINCT, "method": Method.SAMPLE_ESOPT},
     "new samples": {"reward": Reward.NEW, "method": Method.SAMPLE_ESOPT},
     "ranks": {"shaping": Shaping.RANKS},
     "valid": {"shaping": Shaping.VALID, "per_direction": 2},

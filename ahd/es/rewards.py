@@ -2,8 +2,8 @@
 
 ``evolution_reward`` and ``sampling_rewards`` are the rules of arXiv 2608.17310; ``new_reward`` and
 ``new_sampling_rewards`` are ours. Theirs gives hardly more to what is new than to a valid copy of the parent,
-so that a model learns to copy; with ours a copy earns nothing. A failure costs something: without that,
-little of what tells directions apart is left in the reward (docs/learning.md).
+so that a model learns to copy; with ours a copy earns nothing, or costs something. A failure costs more: without
+that, little of what tells directions apart is left in the reward (docs/learning.md).
 """
 
 from collections.abc import Sequence
@@ -43,25 +43,29 @@ def sampling_rewards(objectives: Sequence[float | None]) -> list[float] | None:
     return [invalid if objective is None else -objective for objective in objectives]
 
 
-def new_reward(child: float | None, copy: bool, parent: float, population: Sequence[float]) -> float:
+def new_reward(
+    child: float | None, copy: bool, parent: float, population: Sequence[float], worth: float = 0.0
+) -> float:
     """Reward of one offspring in evolution mode that pays for valid, new and better.
 
-    -1 for an invalid child and 0 for a copy; else 0.5, plus half the share of the population (its
+    -1 for an invalid child and ``worth`` for a copy; else 0.5, plus half the share of the population (its
     objectives before the batch) that is no better than the child, plus 1 when the child is better than its
     parent.
     """
     if child is None:
         return -1.0
     if copy:
-        return 0.0
+        return worth
     beaten = sum(child <= member for member in population) / len(population)
     return 0.5 + 0.5 * beaten + (child < parent)
 
 
-def new_sampling_rewards(objectives: Sequence[float | None], copies: Sequence[bool]) -> list[float]:
+def new_sampling_rewards(
+    objectives: Sequence[float | None], copies: Sequence[bool], worth: float = 0.0
+) -> list[float]:
     """Rewards of a batch of independent samples that pay for valid, new and good.
 
-    -1 for an invalid one and 0 for a copy; else 0.5, plus half the share of the batch's valid new ones that
+    -1 for an invalid one and ``worth`` for a copy; else 0.5, plus half the share of the batch's valid new ones that
     is no better, itself among them.
     """
     new = [
@@ -72,7 +76,7 @@ def new_sampling_rewards(objectives: Sequence[float | None], copies: Sequence[bo
     return [
         -1.0
         if objective is None
-        else 0.0
+        else worth
         if copy
         else 0.5 + 0.5 * sum(objective <= other for other in new) / len(new)
         for objective, copy in zip(objectives, copies, strict=True)

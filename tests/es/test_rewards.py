@@ -70,6 +70,7 @@ def test_new_pays_for_valid_new_and_better(
     parent; a better child never earns less."""
     assert new_reward(None, False, parent, population) == -1.0
     assert new_reward(child, True, parent, population) == 0.0
+    assert new_reward(child, True, parent, population, worth=-0.5) == -0.5
     reward = new_reward(child, False, parent, population)
     assert 0.5 <= reward - (child < parent) <= 1.0
     if child <= other:
@@ -96,6 +97,8 @@ def test_new_sampling_rewards_order_the_new(batch: list[tuple[float | None, bool
         if value is not None and not copy
     )
     failed = sum(value is None for value, _ in batch)
+    taught = new_sampling_rewards([value for value, _ in batch], [copy for _, copy in batch], worth=-0.5)
+    assert taught == [reward or -0.5 for reward in rewards]
     others = [-1.0] * failed + [0.0] * (len(batch) - failed - len(new))
     assert sorted(rewards) == others + sorted(reward for _, reward in new)
     assert [reward for _, reward in new] == sorted((reward for _, reward in new), reverse=True)
