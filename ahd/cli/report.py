@@ -37,6 +37,7 @@ def report(
     Examples:
       ahd report results/tsp-esopt-20260101-120000
       ahd report results/tsp-esopt-20260101-120000 --figures figures --markdown summary.md
+      ahd report results/compare-tsp-knapsack-1a2b3c4d --open
     """
     from ahd.report.make import make
 
