@@ -107,7 +107,7 @@ def scales(config: RunConfig) -> tuple[float, float]:
     """``(sigma, alpha)`` of a run: what it says, else what fits its kind and scope (docs/learning.md); for
     the paper's kind its own values."""
     if perturbation_of(config).scope == "norms":
-        sigma, alpha = 0.07, 0.1
+        sigma, alpha = 0.07, 0.03
     elif config.kind is Kind.LOWRANK:
         sigma, alpha = 8e-3, 8e-3
     else:
