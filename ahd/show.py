@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from rich.console import Console
@@ -190,9 +191,13 @@ def summary(run: Run) -> dict[str, Any]:
     }
 
 
-def _operators(rows: Sequence[Proposal]) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+def _operators(rows: Sequence[Proposal]) -> dict[str, dict[str, Any]]:
+    """What each operator did. ``better``: new best objectives of the run; ``over_parents``: share of the
+    proposals that are better than all their parents, None where no parent's objective is stored."""
+    found: dict[str, dict[str, Any]] = {}
     lowest: float | None = None
+    objectives = {row.id: row.objective for row in rows}
+    over: dict[str, list[bool]] = {}
     for row in rows:
         tally = found.setdefault(
             row.operator, dict.fromkeys(("proposals", "valid", "duplicates", "better"), 0)
@@ -203,8 +208,15 @@ def _operators(rows: Sequence[Proposal]) -> dict[str, dict[str, float]]:
         if row.objective is not None and (lowest is None or row.objective < lowest):
             lowest = row.objective
             tally["better"] += 1
-    for tally in found.values():
+        known = (objectives.get(parent or 0) for parent in row.parents)
+        parents = [objective for objective in known if objective is not None]
+        if parents:
+            over.setdefault(row.operator, []).append(
+                row.objective is not None and row.objective < min(parents)
+            )
+    for name, tally in found.items():
         tally["validity"] = tally["valid"] / tally["proposals"]
+        tally["over_parents"] = mean(over[name]) if name in over else None
     return found
 
 
@@ -242,6 +254,11 @@ def _update(row: UpdateRow) -> dict[str, Any]:
         "rollback_to": row.rollback_to,
         "note": row.note,
     }
+
+
+def share(value: float | None) -> str:
+    """A share in percent; a dash where there is none."""
+    return "-" if value is None else percent(value)
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -345,7 +362,9 @@ def _tables(run: Run, facts: dict[str, Any]) -> list[Table]:
             member.proposal or "known",
             snippet(member.code),
         )
-    operators = _table("operators", "<by", "tried", "valid", "validity", "duplicates", "better")
+    operators = _table(
+        "operators", "<by", "tried", "valid", "validity", "duplicates", "over parents", "better"
+    )
     for name, tally in facts["operators"].items():
         _row(
             operators,
@@ -354,6 +373,7 @@ def _tables(run: Run, facts: dict[str, Any]) -> list[Table]:
             tally["valid"],
             percent(tally["validity"]),
             tally["duplicates"],
+            share(tally["over_parents"]),
             tally["better"],
         )
     outcomes = _table("outcomes", "<outcome", "count", "~reasons")

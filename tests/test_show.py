@@ -52,6 +52,28 @@ def test_show_prints_every_section(tmp_path: Path, capsys: pytest.CaptureFixture
         assert part in text, part
 
 
+def test_shares_better_than_the_parents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the proposals of an operator whose parents are stored: those below all their parents' objectives."""
+    folder = store_run(tmp_path / "run")
+    store = Store.open(folder, write=True)
+    rows = store.proposals()
+    valid = [row for row in rows if row.objective is not None]
+    first, second, third = sorted(valid, key=lambda row: row.objective or 0.0)[:3]
+    with store._connection as connection:
+        for operator, child, parents in (
+            ("good", first.id, f"[{second.id}]"),
+            ("bad", second.id, f"[{first.id}, {second.id}]"),
+            ("orphan", third.id, "[null]"),
+        ):
+            connection.execute(
+                "UPDATE proposals SET operator = ?, parents = ? WHERE id = ?", (operator, parents, child)
+            )
+    store.close()
+    show(folder, True)
+    operators = json.loads(capsys.readouterr().out)["operators"]
+    assert [operators[name]["over_parents"] for name in ("good", "bad", "orphan")] == [1.0, 0.0, None]
+
+
 def test_hostile_run_is_inert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Control characters from candidates reach neither tables nor code listings."""
     folder = store_run(tmp_path / "run", HOSTILE)

@@ -10,6 +10,7 @@ from ahd.display.text import clean, clean_block, count, duration, percent, signe
 from ahd.report.drawing import Chart
 from ahd.report.page import rival
 from ahd.report.read import RunReport
+from ahd.show import share
 
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~$&!])")
 
@@ -75,7 +76,7 @@ def run_summary(report: RunReport, charts: Sequence[Chart], folder: Path | None,
         _reference(report),
         "## Operators",
         table(
-            ["operator", "proposals", "valid", "share", "known before", "new best"],
+            ["operator", "proposals", "valid", "share", "known before", "over parents", "new best"],
             [
                 [
                     name,
@@ -83,6 +84,7 @@ def run_summary(report: RunReport, charts: Sequence[Chart], folder: Path | None,
                     each["valid"],
                     percent(each["validity"]),
                     each["duplicates"],
+                    share(each["over_parents"]),
                     each["better"],
                 ]
                 for name, each in facts["operators"].items()
