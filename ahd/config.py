@@ -97,7 +97,8 @@ class RunConfig:
     """The configuration of one run; stored with it and read back by ``ahd resume``.
 
     ``budget`` counts operator proposals; ``init_share`` bounds the proposals of the initial
-    population as a share of it. ``sigma`` and ``alpha`` are the perturbation scale at the start and
+    population as a share of it, and ``tune`` is the share of it that goes to the best heuristics with other
+    constants (``ahd.tuning``). ``sigma`` and ``alpha`` are the perturbation scale at the start and
     the step size (arXiv 2608.17310; see ``ahd.es``); None: chosen by kind and scope. ``timeout`` is CPU
     seconds per candidate on the training instances (0: the problem's own limit). ``temperature`` and
     ``top_p`` None and ``max_tokens`` 0: chosen by style. ``search_temperature`` is that of all proposals but
@@ -133,6 +134,7 @@ class RunConfig:
     top_p: float | None = None
     max_tokens: int = 0
     init_share: float = 0.2
+    tune: float = 0.0
     timeout: float = 0.0
     memory_mb: int = 2048
     sandbox: str = "auto"
@@ -155,6 +157,7 @@ class RunConfig:
             ("search_temperature", 0.0, 10.0),
             ("top_p", 1e-6, 1.0),
             ("init_share", 0.0, 10.0),
+            ("tune", 0.0, 0.9),
             ("timeout", 0.0, 86400.0),
             ("max_tokens", 0, 32768),
             ("memory_mb", 256, 1 << 20),

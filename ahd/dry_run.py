@@ -43,7 +43,7 @@ def print_prompts(config: RunConfig) -> None:
     if not known:
         name = problem.simplest[0]
         raise failed_itself(problem, name, outcomes[name])
-    print(f"schedule: {plan(config.method, config.budget).description}")
+    print(f"schedule: {plan(config.method, config.budget, config.tune).description}")
     print(f"style: {style.value}")
     if style is Style.SKELETON:
         known = [each for each in known if each.completion] or known

@@ -4,6 +4,8 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ahd.schedule import TUNE
+from ahd.store import Proposal
 from operators.parent import Parent
 
 
@@ -13,6 +15,18 @@ class Individual(Parent):
 
     proposal: int | None = None
     operator: str = ""
+
+
+def entrants(rows: Iterable[Proposal]) -> list[tuple[Proposal, float]]:
+    """The valid proposals of some batches that survival chooses from, with their objectives: of a turn of
+    tuning the best alone, since the others are the same heuristic with worse numbers."""
+    valid = [(row, row.objective) for row in rows if row.objective is not None]
+    best: dict[int, float] = {}
+    for row, objective in valid:
+        best[row.batch] = min(objective, best.get(row.batch, objective))
+    return [
+        (row, objective) for row, objective in valid if row.operator != TUNE or objective == best[row.batch]
+    ]
 
 
 class Population:

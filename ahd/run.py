@@ -134,7 +134,7 @@ def _search(
     stop: Stop,
 ) -> Individual:
     style = resolve_style(config.style, model.parameters)
-    schedule = plan(config.method, config.budget)
+    schedule = plan(config.method, config.budget, config.tune)
     store.set_meta(
         model_name=model.name,
         parameters=str(model.parameters),

@@ -5,7 +5,7 @@ Resuming is the same loop: proposals and updates already in the store stand in f
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -19,12 +19,13 @@ from ahd.es.perturbation import scales
 from ahd.es.schedule import sigma_at
 from ahd.events import Display, Note
 from ahd.learning import Learner
-from ahd.population import Individual, Population
-from ahd.schedule import Batch, Schedule
+from ahd.population import Individual, Population, entrants
+from ahd.schedule import TUNE, Batch, Schedule
 from ahd.scoring import failed_itself
 from ahd.store import Proposal, Store
 from ahd.style import prompt_style
 from ahd.tasks import Task, plan_batch, request_of
+from ahd.tuning import Tuner
 from evaluators.outcome import Outcome, Status
 from operators.model import Model, Reply
 from operators.parsing import completion_in, normalise, parse_reply
@@ -44,6 +45,10 @@ class Pending:
     row: Proposal
     normal: str
     outcome: "Future[Outcome]"
+
+
+def _individual(row: Proposal, objective: float) -> Individual:
+    return Individual(objective, row.code, row.completion, row.thought, row.id, row.operator)
 
 
 class Search:
@@ -75,6 +80,7 @@ class Search:
         self.spent = 0
         self.init_spent = 0
         self.learner = Learner(config, model, store, display)
+        self.tuner = Tuner(config.seed, problem)
         self._next_id = store.next_id()
         self._by_code: dict[str, tuple[int, Future[Outcome]]] = {}
         self._by_objective: dict[float, int] = {}
@@ -157,6 +163,7 @@ class Search:
         """Make and store the proposals of one batch; learn from them; let the best survive."""
         self.check_stop()
         tasks = self._tasks(batch)
+        batch = tasks[0].batch
         stored = {row.slot: row for row in self.store.proposals(batch.number)}
         rows: list[Proposal] = []
         for slot, row in sorted(stored.items()):
@@ -166,12 +173,17 @@ class Search:
             rows.append(row)
         rows += self._propose([task for task in tasks if task.slot not in stored], phase)
         rows.sort(key=lambda row: row.slot)
-        self.learner.learn(batch, tasks, rows, self.population)
-        self.population.admit(
-            Individual(row.objective, row.code, row.completion, row.thought, row.id, row.operator)
-            for row in rows
-            if row.objective is not None
-        )
+        if batch.operator == TUNE:
+            self.tuner.tell([row.objective for row in rows])
+        else:
+            self.learner.learn(batch, tasks, rows, self.population)
+        if self.config.tune:
+            self.tuner.add(
+                _individual(row, row.objective)
+                for row in rows
+                if row.objective is not None and row.duplicate_of is None
+            )
+        self.population.admit(_individual(row, objective) for row, objective in entrants(rows))
         self._show_population()
         return rows
 
@@ -191,13 +203,19 @@ class Search:
             direction = task.direction.seed if task.direction else None
             parents = tuple(parent.proposal for parent in task.parents)
             planned = task.batch.operator, task.request_seed, direction, parents, task.prompt.text
-        if task is None or made != planned or row.outcome not in set(Status):
+        drafted = task is None or task.draft in ("", row.reply)
+        if task is None or made != planned or not drafted or row.outcome not in set(Status):
             raise ConfigError(
                 f"{self.store.folder}: proposal {row.id} is not the one this run would make: its "
                 "configuration or rows were changed, or ahd was; resume with what the run began with"
             )
 
     def _tasks(self, batch: Batch) -> list[Task]:
+        """The proposals of a batch. The model is asked too where a turn of tuning finds nothing to tune."""
+        if batch.operator == TUNE:
+            if tasks := self.tuner.tasks(batch):
+                return tasks
+            batch = replace(batch, operator="m1" if self.config.method.evolves else "i1")
         sigma = (
             sigma_at(batch.generation, self.schedule.generations, scales(self.config)[0])
             if batch.perturbed
@@ -220,13 +238,19 @@ class Search:
                     return
                 rows.append(self._store(following))
 
-        requests = [request_of(self.config, self.style, task) for task in tasks]
-        for index, reply in self.model.generate(requests, [task.direction for task in tasks]):
+        for index, reply in self._replies(tasks):
             pending[index] = self._evaluate(tasks[index], reply, phase)
             store_ready(wait=False)
             self.check_stop()
         store_ready(wait=True)
         return rows
+
+    def _replies(self, tasks: Sequence[Task]) -> Iterator[tuple[int, Reply]]:
+        """The replies to tasks by number, as they come: the model's, or the drafts."""
+        if tasks[0].draft:
+            return enumerate(Reply(task.draft, 0, 0, 0.0, 0.0) for task in tasks)
+        requests = [request_of(self.config, self.style, task) for task in tasks]
+        return self.model.generate(requests, [task.direction for task in tasks])
 
     def _evaluate(self, task: Task, reply: Reply, phase: str) -> Pending:
         """Parse the reply and start its evaluation, unless the same code was evaluated before."""

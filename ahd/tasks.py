@@ -16,7 +16,8 @@ from problems.problem import Problem
 
 @dataclass(frozen=True)
 class Task:
-    """One proposal before it is made. ``direction`` is None when the weights stay as they are."""
+    """One proposal before it is made. ``direction`` is None when the weights stay as they are. A ``draft``
+    stands for the reply where no model is asked."""
 
     batch: Batch
     slot: int
@@ -24,6 +25,7 @@ class Task:
     prompt: Prompt
     request_seed: int
     direction: Direction | None
+    draft: str = ""
 
 
 def plan_batch(

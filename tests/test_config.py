@@ -38,6 +38,8 @@ def test_round_trip() -> None:
         {"per_direction": 0},
         {"validity_floor": -0.1},
         {"patience": 0},
+        {"tune": 0.91},
+        {"tune": float("nan")},
         {"replicas": 0},
         {"kind": Kind.LOWRANK, "scope": "norms"},
         {"server": "http://host", "ray_address": "auto"},

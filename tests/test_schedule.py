@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from ahd.config import Method
-from ahd.schedule import plan
+from ahd.schedule import TUNE, TURN, plan
 
 
 @pytest.mark.parametrize(("budget", "k"), [(1000, 1), (2000, 3)])
@@ -27,7 +27,7 @@ def test_paper_schedule(budget: int, k: int) -> None:
 def test_every_budget_is_spent_to_the_last_proposal(method: Method) -> None:
     """Whatever the budget, the batches add up to it and none is empty."""
     for budget in [*range(1, 260), 399, 400, 999, 1001, 1500, 1999, 2001, 5000, 12345]:
-        schedule = plan(method, budget)
+        schedule = plan(method, budget, (0.0, 0.3, 0.9)[budget % 3])
         assert sum(batch.proposals for batch in schedule.batches) == budget
         assert all(batch.proposals > 0 for batch in schedule.batches)
         assert [batch.number for batch in schedule.batches] == list(range(1, len(schedule.batches) + 1))
@@ -47,6 +47,21 @@ def test_all_methods_spend_the_same() -> None:
         assert [(b.operator, b.proposals) for b in plans[Method.EOH].batches] == [
             (b.operator, b.proposals) for b in plans[Method.ESOPT].batches
         ]
+
+
+def test_tuning_gets_its_share() -> None:
+    """Whole turns make up at most the share, spread over the generations, and are said; none is perturbed.
+    The rest is planned as a budget of its own."""
+    schedule = plan(Method.ESOPT, 200, 0.3)
+    turns = [batch for batch in schedule.batches if batch.operator == TUNE]
+    assert [batch.generation for batch in turns] == [1, 1, 2, 2, 2, 3, 3, 4, 4, 4]
+    assert {(batch.proposals, batch.perturbed) for batch in turns} == {(TURN, False)}
+    assert "and 10 turns of 6 tune = 200 proposals; 8 weight updates" in schedule.description
+    alone = plan(Method.ESOPT, 140)
+    assert [(b.generation, b.operator, b.proposals) for b in schedule.batches if b.operator != TUNE] == [
+        (b.generation, b.operator, b.proposals) for b in alone.batches
+    ]
+    assert plan(Method.ESOPT, 200, 0.029) == plan(Method.ESOPT, 200)
 
 
 def test_only_mutations_are_perturbed() -> None:

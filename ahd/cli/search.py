@@ -114,6 +114,14 @@ def run(
     init_share: Annotated[
         float, typer.Option(help="Most proposals of the initial population, as a share of the budget.")
     ] = DEFAULTS.init_share,
+    tune: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the budget that goes to the best heuristics with other constants, found by CMA-ES "
+            "without the model; try 0.3.",
+        ),
+    ] = DEFAULTS.tune,
     timeout: Annotated[
         float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
     ] = DEFAULTS.timeout,
@@ -148,6 +156,7 @@ def run(
     Examples:
       ahd run tsp --budget 200
       ahd run knapsack --budget 1000 --method eoh --seed 3 --display plain
+      ahd run tsp --budget 200 --tune 0.3
       ahd run mine --problem-path mine.py --dry-run
     """
     config = RunConfig(
@@ -176,6 +185,7 @@ def run(
         top_p=top_p,
         max_tokens=max_tokens,
         init_share=init_share,
+        tune=tune,
         timeout=timeout,
         memory_mb=memory_mb,
         sandbox=sandbox.value,

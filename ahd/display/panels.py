@@ -215,7 +215,7 @@ def operators(progress: Progress, width: int, height: int) -> Panel:
         table.add_column(justify="left" if name == "" else "right", no_wrap=True)
     table.add_row(*(Text(name, style=DIM) for name in names))
     room = max(4, width - 36)
-    for name, tally in list(progress.operators.items())[: max(0, height - 3)]:
+    for name, tally in list(progress.operators.items())[-max(1, height - 3) :]:
         style = GOOD if tally.validity >= 0.5 else WARN if tally.validity >= 0.2 else BAD
         cells = [
             Text(clean(name, 8), style="magenta"),

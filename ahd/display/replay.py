@@ -8,6 +8,7 @@ from ahd import announce
 from ahd.config import ConfigError
 from ahd.confirm import dropped
 from ahd.events import Event, Evolved, Member, Note, Started
+from ahd.population import entrants
 from ahd.schedule import plan
 from ahd.store import Proposal, Store, UpdateRow
 
@@ -29,13 +30,12 @@ def seeded(started: Started, rows: Sequence[Proposal]) -> Member | None:
 
 
 def survivors(started: Started, rows: Sequence[Proposal]) -> tuple[Member, ...]:
-    """The population: the best distinct objectives, best first; the earlier of equals stays."""
+    """The population: the entrants with the best distinct objectives, best first; the earlier of equals
+    stays."""
     first = seeded(started, rows)
     distinct = {first.objective: first} if first else {}
-    for row in rows:
-        if row.objective is not None:
-            member = Member(row.objective, row.operator, row.id, row.completion or row.code)
-            distinct.setdefault(row.objective, member)
+    for row, objective in entrants(rows):
+        distinct.setdefault(objective, Member(objective, row.operator, row.id, row.completion or row.code))
     return tuple(sorted(distinct.values(), key=lambda member: member.objective)[: started.config.population])
 
 
@@ -79,7 +79,8 @@ class Narrator:
         """Whether the batch of the last row has not been closed by its population."""
         self._updates: dict[int, UpdateRow] = {}
         config = started.config
-        self._planned = {batch.number: batch for batch in plan(config.method, config.budget).batches}
+        schedule = plan(config.method, config.budget, config.tune)
+        self._planned = {batch.number: batch for batch in schedule.batches}
 
     def tell(
         self, rows: Sequence[Proposal], updates: Sequence[UpdateRow], over: bool = False

@@ -34,7 +34,7 @@ SERIES = (BLUE, ORANGE, GREEN, PURPLE, AMBER, STONE)
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)), (0, (3, 1.5)), (0, (8, 3)))
 """Line styles that go with ``SERIES``: no line is told apart by its colour alone."""
 
-OPERATORS = ("i1", "e1", "e2", "m1", "m2")
+OPERATORS = ("i1", "e1", "e2", "m1", "m2", "tune")
 
 
 def of_operator(name: str) -> tuple[Colour, object]:

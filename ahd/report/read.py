@@ -14,7 +14,7 @@ from ahd.announce import directions
 from ahd.display.replay import seeded
 from ahd.display.text import count, duration
 from ahd.events import Member
-from ahd.population import Individual, Population
+from ahd.population import Individual, Population, entrants
 from ahd.report.lineage import Lineage, lineage
 from ahd.show import Run
 from ahd.store import Proposal, Store
@@ -94,15 +94,17 @@ def _generations(run: Run) -> tuple[Generation, ...]:
     population, found = Population(run.started.config.population), []
     points = _points(run.rows)
     known = seeded(run.started, run.rows)
-    batch: list[Individual] = []
+    batch: list[Proposal] = []
     for index, point in enumerate(points):
         row = point.row
         if known and row.phase == "search" and not len(population):
             population.admit([Individual(known.objective, "", "", "", None, known.operator)])
-        if row.objective is not None:
-            batch.append(Individual(row.objective, "", "", "", row.id, row.operator))
+        batch.append(row)
         if index + 1 == len(points) or points[index + 1].row.batch != row.batch:
-            population.admit(batch)
+            population.admit(
+                Individual(objective, "", "", "", each.id, each.operator)
+                for each, objective in entrants(batch)
+            )
             batch = []
             if len(population):
                 found.append(Generation(point.at, tuple(each.objective for each in population.members)))
