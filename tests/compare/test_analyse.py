@@ -52,6 +52,17 @@ def test_a_known_difference_is_found(tmp_path: Path) -> None:
     assert arm.runs[0].folder == "esopt-1"
 
 
+def test_tuning_is_an_arm_of_its_own(tmp_path: Path) -> None:
+    """Runs that differ in their share for tuning alone are two arms, paired by seed and without a warning."""
+    for seed in (1, 2):
+        made(tmp_path / f"plain-{seed}", seed=seed)
+        made(tmp_path / f"tuned-{seed}", seed=seed, train=5.5, tune=0.3)
+    found = of(tmp_path)
+    assert found.arms == ("eoh", "eoh+tune=0.3")
+    assert found.settings[0].warnings == ()
+    assert found.settings[0].differences[0].values == pytest.approx((-0.5, -0.5))
+
+
 def test_json_round_trip(tmp_path: Path) -> None:
     """What is written is read back equal; damage and other versions are refused in one line."""
     found = of(library(tmp_path))

@@ -127,7 +127,7 @@ def test_bad_seeds(text: str) -> None:
 
 def test_bad_plans() -> None:
     """Unknown methods, one arm alone and doubles are refused by name."""
-    for text in ("magic", "eoh@", "eoh@warm", "eoh@0.7@0.8"):
+    for text in ("magic", "eoh@", "eoh@warm", "eoh@0.7@0.8", "eoh+tune=", "eoh+tune=x", "eoh+0.3"):
         with pytest.raises(ConfigError, match="--methods"):
             Arm.parse(text)
     for wrong in (
@@ -138,6 +138,7 @@ def test_bad_plans() -> None:
         {"problems": ()},
         {"problems": ("../tsp",)},
         {"arms": parse_arms("eoh,eoh@11")},
+        {"arms": parse_arms("eoh,eoh+tune=0.95")},
         {"seeds": (2**32,)},
     ):
         with pytest.raises(ConfigError):
