@@ -2,8 +2,8 @@
 
 ``evolution_reward`` and ``sampling_rewards`` are the rules of arXiv 2608.17310; ``new_reward`` and
 ``new_sampling_rewards`` are ours. Theirs gives hardly more to what is new than to a valid copy of the parent,
-so that a model learns to copy; with ours a copy earns nothing, or costs something. A failure costs more: without
-that, little of what tells directions apart is left in the reward (docs/learning.md).
+so that a model learns to copy; with ours a copy earns nothing, or costs something. A failure costs more:
+without that, little of what tells directions apart is left in the reward (docs/learning.md).
 """
 
 from collections.abc import Sequence
@@ -65,8 +65,8 @@ def new_sampling_rewards(
 ) -> list[float]:
     """Rewards of a batch of independent samples that pay for valid, new and good.
 
-    -1 for an invalid one and ``worth`` for a copy; else 0.5, plus half the share of the batch's valid new ones that
-    is no better, itself among them.
+    -1 for an invalid one and ``worth`` for a copy; else 0.5, plus half the share of the batch's valid new ones
+    that is no better, itself among them.
     """
     new = [
         objective
