@@ -111,7 +111,7 @@ class _Finder:
 
     def _visit(self, node: ast.AST) -> None:
         match node:
-            case ast.Constant() | ast.UnaryOp(operand=ast.Constant()):
+            case ast.Constant() | ast.UnaryOp() if _number(node) is not None:
                 if isinstance(_number(node), float):
                     self._note(node)
             case ast.BinOp(op=ast.Add() | ast.Sub()):
@@ -196,12 +196,13 @@ class _Sign(NamedTuple):
 
 
 def _number(node: ast.AST) -> int | float | None:
-    """The value of a number, which may have a sign before it; None: ``node`` is none."""
+    """The value of a number, which may have minus signs before it; None: ``node`` is none."""
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-            return -value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            inner = _number(operand)
+            return None if inner is None else -inner
     return None
 
 

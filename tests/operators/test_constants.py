@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from operators.constants import LONGEST, MOST, constants_of
@@ -122,6 +122,8 @@ EXPRESSIONS = st.recursive(
 )
 
 
+@settings(deadline=None)
+@example("-(-(1.0))", [1.0] * MOST)
 @given(EXPRESSIONS, st.lists(NUMBERS | NUMBERS.map(lambda value: -value), min_size=MOST, max_size=MOST))
 def test_setting_numbers_changes_nothing_else(expression: str, values: list[float]) -> None:
     """Written with its own values, code computes what it did. Written with others, it has these, and the same
@@ -140,6 +142,7 @@ def test_setting_numbers_changes_nothing_else(expression: str, values: list[floa
     assert again.values == wanted
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_any_text_is_read(before: str, after: str) -> None:
     """Hostile text has numbers or none, and never raises."""
