@@ -103,6 +103,7 @@ class RunConfig:
     seconds per candidate on the training instances (0: the problem's own limit). ``temperature`` and
     ``top_p`` None and ``max_tokens`` 0: chosen by style. ``search_temperature`` is that of all proposals but
     the initial population's, so that runs at different ones begin alike; None: ``temperature``.
+    ``structured``: replies are held to the problem's grammar (``operators.grammar``).
     ``validity_floor`` 0: weights are never rolled back.
 
     Raises:
@@ -133,6 +134,7 @@ class RunConfig:
     search_temperature: float | None = None
     top_p: float | None = None
     max_tokens: int = 0
+    structured: bool = False
     init_share: float = 0.2
     tune: float = 0.0
     timeout: float = 0.0
@@ -191,6 +193,15 @@ class RunConfig:
             raise ConfigError("--kind lowrank: norms have no factors: use --kind full with --scope norms")
         if self.kind is not Kind.LOWRANK and self.rank != 1:
             raise ConfigError(f"--rank {self.rank}: only --kind lowrank has a rank: give both, or neither")
+        if self.structured and self.style is Style.FREE:
+            raise ConfigError(
+                "--structured: only a skeleton has a grammar: drop --structured, or give --style skeleton"
+            )
+        if self.structured and self.model == "scripted" and not self.server:
+            raise ConfigError(
+                "--structured: --model scripted writes without a grammar: drop --structured, or give another "
+                "--model"
+            )
         if self.server and (self.replicas > 1 or self.ray_address):
             raise ConfigError(
                 "--server: replicas run engines of their own: drop --replicas and --ray-address"

@@ -6,6 +6,7 @@ from ahd.models.load import model_parameters
 from ahd.population import Individual
 from ahd.schedule import plan
 from ahd.scoring import failed_itself
+from ahd.structured import check_style, grammar_of
 from ahd.style import prompt_style, resolve_style
 from evaluators.layers import Mode
 from evaluators.sandbox import Sandbox
@@ -31,6 +32,7 @@ def print_prompts(config: RunConfig) -> None:
     check_instances(problem)
     parameters = model_parameters(config.model) if config.style is Style.AUTO else 0
     style = resolve_style(config.style, parameters)
+    check_style(config, style)
     limit = config.timeout or None
     with Sandbox(problem, memory_mb=config.memory_mb, time_limit=limit, mode=Mode(config.sandbox)) as sandbox:
         futures = {name: sandbox.submit(code) for name, code in problem.heuristics.items()}
@@ -54,3 +56,5 @@ def print_prompts(config: RunConfig) -> None:
         print(f"\n===== {name}: message =====\n{prompt.text}")
         if prompt.prefill:
             print(f"----- {name}: the reply is made to start with -----\n{prompt.prefill}")
+    if config.structured:
+        print(f"\n===== the grammar of what follows =====\n{grammar_of(config, problem)}")

@@ -23,6 +23,7 @@ from ahd.schedule import Schedule, plan
 from ahd.search import Search
 from ahd.stop import Stop
 from ahd.store import Proposal, Store
+from ahd.structured import check_style, grammar_of
 from ahd.style import resolve_style
 from evaluators.layers import Mode, told
 from evaluators.outcome import Outcome
@@ -91,6 +92,8 @@ def _problem(config: RunConfig) -> Problem:
 
 def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Store], display: Display) -> str:
     """Load what is slow, then open the run and search: a run that cannot start leaves nothing behind."""
+    if config.structured:
+        grammar_of(config, problem)
     with ExitStack() as stack:
         stop = Stop()
         stack.enter_context(stop.listening())
@@ -109,11 +112,13 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
         except KeyboardInterrupt:
             display.show(Note("stopped while loading the model: nothing was changed"))
             return "interrupted"
+        style = resolve_style(config.style, model.parameters)
+        check_style(config, style)
         store = stack.enter_context(closing(open_store()))
         session = stack.enter_context(store.session())
         stop.gently = True
         try:
-            best = _search(config, problem, model, sandbox, store, display, stop)
+            best = _search(config, style, problem, model, sandbox, store, display, stop)
             display.show(Note(f"scoring it on {_test_set(problem)}"))
             finished = _conclude(problem, store, best, "done", lambda: _test(problem, sandbox, best))
             session.status = "done"
@@ -126,6 +131,7 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
 
 def _search(
     config: RunConfig,
+    style: Style,
     problem: Problem,
     model: Model,
     sandbox: Sandbox,
@@ -133,7 +139,6 @@ def _search(
     display: Display,
     stop: Stop,
 ) -> Individual:
-    style = resolve_style(config.style, model.parameters)
     schedule = plan(config.method, config.budget, config.tune)
     store.set_meta(
         model_name=model.name,

@@ -249,7 +249,7 @@ class Search:
         """The replies to tasks by number, as they come: the model's, or the drafts."""
         if tasks[0].draft:
             return enumerate(Reply(task.draft, 0, 0, 0.0, 0.0) for task in tasks)
-        requests = [request_of(self.config, self.style, task) for task in tasks]
+        requests = [request_of(self.config, self.style, self.problem, task) for task in tasks]
         return self.model.generate(requests, [task.direction for task in tasks])
 
     def _evaluate(self, task: Task, reply: Reply, phase: str) -> Pending:

@@ -8,6 +8,7 @@ from ahd.population import Individual, Population
 from ahd.schedule import Batch
 from ahd.seeds import derive, generator
 from ahd.style import SAMPLING, prompt_style
+from operators.grammar import LONGEST, reply_grammar
 from operators.model import Direction, Request
 from operators.prompt import Prompt
 from operators.registry import OPERATORS
@@ -59,18 +60,21 @@ def directions_of(tasks: Sequence[Task], per_direction: int) -> list[Direction]:
     return [task.direction for task in tasks[::per_direction] if task.direction is not None]
 
 
-def request_of(config: RunConfig, style: Style, task: Task) -> Request:
-    """What the model is asked; sampling as configured, else as usual for the style."""
+def request_of(config: RunConfig, style: Style, problem: Problem, task: Task) -> Request:
+    """What the model is asked; sampling as configured, else as usual for the style. Under a grammar a reply
+    may have as many tokens as characters, so that it always comes to its end."""
     usual = SAMPLING[style]
     temperature = config.temperature
     if task.batch.number > 0 and config.search_temperature is not None:
         temperature = config.search_temperature
+    tokens = config.max_tokens or (LONGEST if config.structured else task.prompt.max_tokens)
     return Request(
         prompt=task.prompt.text,
         seed=task.request_seed,
         prefill=task.prompt.prefill,
         stop=task.prompt.stop,
-        max_tokens=config.max_tokens or task.prompt.max_tokens,
+        max_tokens=tokens,
         temperature=usual.temperature if temperature is None else temperature,
         top_p=usual.top_p if config.top_p is None else config.top_p,
+        grammar=reply_grammar(problem.skeleton, task.prompt.stop, tokens) if config.structured else "",
     )

@@ -11,7 +11,8 @@ class Request:
 
     ``prompt`` is the user message; ``prefill`` is text the reply is made to start with (empty for
     free style; it is NOT repeated in the reply's text); generation ends at ``max_tokens`` or at any
-    of the ``stop`` strings (which are left out of the text). ``seed`` fixes the sampling.
+    of the ``stop`` strings (which are left out of the text). ``seed`` fixes the sampling. ``grammar``, where
+    there is one, describes all that may be written, the stop string with it (``operators.grammar``).
     """
 
     prompt: str
@@ -21,6 +22,7 @@ class Request:
     max_tokens: int = 768
     temperature: float = 1.0
     top_p: float = 0.98
+    grammar: str = ""
 
 
 @dataclass(frozen=True)

@@ -277,6 +277,15 @@ def test_dry_run_prints_a_prompt_per_operator() -> None:
         assert "25 generations of 10 e1 + 10 e2 + 30 m1 + 30 m2" in done.stdout
 
 
+def test_structured_shows_its_grammar_or_says_why_there_is_none() -> None:
+    """--dry-run prints it; whole functions have none."""
+    done = ahd("run", "tsp", "--dry-run", "--style", "skeleton", "--structured")
+    assert 'VALUE: "home" | "near" | "rest"' in done.stdout
+    refused = ahd("run", "tsp", "--dry-run", "--style", "free", "--structured")
+    assert refused.returncode == 2
+    assert "--structured: only a skeleton has a grammar" in refused.stderr
+
+
 @pytest.mark.slow
 def test_a_run_stores_what_its_options_meant(tmp_path: Path) -> None:
     """A run with every option ends well; its file holds sigma and alpha as numbers, whatever the defaults

@@ -43,6 +43,8 @@ def test_round_trip() -> None:
         {"replicas": 0},
         {"kind": Kind.LOWRANK, "scope": "norms"},
         {"server": "http://host", "ray_address": "auto"},
+        {"structured": True, "style": Style.FREE},
+        {"structured": True, "model": "scripted"},
     ],
 )
 def test_bad_values_name_the_option(bad: dict[str, object]) -> None:
@@ -57,6 +59,7 @@ def test_the_command_says_what_is_not_usual() -> None:
     assert RunConfig("tsp").command == "ahd run tsp --method esopt --budget 2000 --seed 1"
     command = RunConfig("tsp", antithetic=True, kind=Kind.LOWRANK, scope="layers.[0-3]").command
     assert command.endswith("--kind lowrank --scope 'layers.[0-3]' --antithetic")
+    assert RunConfig("tsp", structured=True).command.endswith(" --structured")
 
 
 def test_a_newer_file_is_refused() -> None:

@@ -109,8 +109,15 @@ def run(
         float | None, typer.Option(help="Nucleus sampling (default: 0.95 skeleton, 0.98 free).")
     ] = None,
     max_tokens: Annotated[
-        int, typer.Option(help="Most new tokens a reply (0: 768 free, the skeleton's own otherwise).")
+        int, typer.Option(help="Most new tokens a reply (0: 768 free, 48 skeleton, 128 --structured).")
     ] = (DEFAULTS.max_tokens),
+    structured: Annotated[
+        bool,
+        typer.Option(
+            "--structured/--no-structured",
+            help="Let the model write only what fills the skeleton: an expression of its names.",
+        ),
+    ] = DEFAULTS.structured,
     init_share: Annotated[
         float, typer.Option(help="Most proposals of the initial population, as a share of the budget.")
     ] = DEFAULTS.init_share,
@@ -157,6 +164,7 @@ def run(
       ahd run tsp --budget 200
       ahd run knapsack --budget 1000 --method eoh --seed 3 --display plain
       ahd run tsp --budget 200 --tune 0.3
+      ahd run tsp --budget 200 --structured
       ahd run mine --problem-path mine.py --dry-run
     """
     config = RunConfig(
@@ -184,6 +192,7 @@ def run(
         search_temperature=search_temperature,
         top_p=top_p,
         max_tokens=max_tokens,
+        structured=structured,
         init_share=init_share,
         tune=tune,
         timeout=timeout,

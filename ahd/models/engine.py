@@ -41,7 +41,10 @@ def load_engine(
             from vllm.platforms import current_platform
             from vllm.v1.engine.llm_engine import LLMEngine
 
+            from ahd.models import grammars
+
             _shield_numba()
+            grammars.install()
             config = AutoConfig.from_pretrained(
                 path, local_files_only=True, trust_remote_code=trusted
             ).get_text_config()
@@ -57,7 +60,7 @@ def load_engine(
                 args["kv_cache_memory_bytes"] = _cache_bytes(config, length, dtype, ranks)
                 # The start that prompts share is only computed once in whole blocks of this many tokens.
                 args["block_size"] = 32
-            return LLMEngine.from_engine_args(
+            engine = LLMEngine.from_engine_args(
                 EngineArgs(
                     model=path,
                     trust_remote_code=trusted,
@@ -78,6 +81,9 @@ def load_engine(
                     **args,
                 )
             )
+            # Compiled in a thread, a grammar may come a step late: another batch, and other rounding.
+            engine.engine_core.engine_core.structured_output_manager._use_async_grammar_compilation = False
+            return engine
     except Exception as error:
         with log.open("a") as file:
             traceback.print_exc(file=file)

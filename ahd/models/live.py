@@ -252,7 +252,7 @@ class LiveModel:
 
     def _submit(self, request: Request, tokens: list[int], direction: Direction | None, slot: int) -> str:
         from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
         room = self._max_length - len(tokens)
         if room < 1:
@@ -266,6 +266,7 @@ class LiveModel:
             max_tokens=min(request.max_tokens, room),
             seed=request.seed,
             stop=list(request.stop),
+            structured_outputs=StructuredOutputsParams(grammar=request.grammar) if request.grammar else None,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
         request_id = tagged(str(next(self._ids)), slot)

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 
-from ahd.config import RunConfig
+from ahd.config import ConfigError, RunConfig
 from ahd.es.perturbation import Perturbation, perturbation_of
 from ahd.models.names import DEFAULT, DEFAULT_PARAMETERS, locate
 from operators.model import Model
@@ -65,9 +66,15 @@ def check_model(config: RunConfig) -> None:
     nothing.
 
     Raises:
-        ConfigError: no such folder, and no Hugging Face id either; or the scope is no regular expression.
+        ConfigError: no such folder, and no Hugging Face id either; or the scope is no regular expression; or
+            the engine lacks what it takes a grammar with.
     """
     perturbation_of(config)
+    if config.structured and not config.server and find_spec("lmformatenforcer") is None:
+        raise ConfigError(
+            "--structured: vLLM takes no grammar without lm-format-enforcer: "
+            "pip install --no-deps lm-format-enforcer interegular, or drop --structured"
+        )
     if not (config.model == "scripted" or config.server):
         locate(config.model)
 

@@ -225,6 +225,7 @@ class ServerModel:
                 f"--server {self._wire.url}: a prompt of {len(tokens)} tokens leaves no room in its "
                 f"{self._max_length}: start it with a larger --max-model-len"
             )
+        grammar = {"structured_outputs": {"grammar": request.grammar}} if request.grammar else {}
         return {
             "model": self._served,
             "prompt": tokens,
@@ -236,6 +237,7 @@ class ServerModel:
             "repetition_penalty": 1.0,
             "stop": list(request.stop),
             "max_tokens": min(request.max_tokens, room),
+            **grammar,
         }
 
     def _tokens(self, request: Request) -> list[int]:

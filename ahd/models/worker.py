@@ -25,7 +25,7 @@ import torch
 from ahd.config import Kind
 from ahd.es.noise import Float32
 from ahd.es.perturbation import Perturbation, Treatment
-from ahd.models import cpu_speed, parameters
+from ahd.models import cpu_speed, grammars, parameters
 from ahd.models.parameters import Parameter
 from ahd.models.ranks import ranks
 from ahd.models.rows import RowDirections
@@ -36,6 +36,7 @@ from operators.model import Direction, UpdateRefused
 
 parameters.install()
 cpu_speed.install()
+grammars.install()
 
 
 class LiveWeights:

@@ -10,7 +10,7 @@ from tests.fakes import PROBLEM
 def temperature(config: RunConfig, batch: int) -> float:
     """That of the request of a batch's first proposal."""
     tasks = plan_batch(config, Style.SKELETON, PROBLEM, Batch(batch, 0, "i1", 1, False), 0.0, Population(2))
-    return request_of(config, Style.SKELETON, tasks[0]).temperature
+    return request_of(config, Style.SKELETON, PROBLEM, tasks[0]).temperature
 
 
 def test_the_initial_population_is_left_alone() -> None:

@@ -26,6 +26,30 @@ def test_top_p_keeps_the_same_tokens() -> None:
 
 
 @pytest.mark.parametrize("kind", ["float32", "bfloat16"])
+def test_what_a_grammar_masks_stays_out(kind: str) -> None:
+    """Of logits with a bitmask applied as the engine does it, only tokens of the mask are left, the same as
+    after sorting, and never none: with many allowed, with two and with one."""
+    import torch
+    import xgrammar
+    from vllm.v1.sample.ops.topk_topp_sampler import apply_top_k_top_p_pytorch
+
+    from ahd.models.cpu_speed import cut_top_p
+
+    generator = torch.Generator().manual_seed(1)
+    logits = (torch.randn(3, 4096, generator=generator) * 3).to(getattr(torch, kind)).float()
+    bits = torch.zeros(3, 4096, dtype=torch.bool)
+    bits[0, ::7], bits[1, [5, 4000]], bits[2, 31] = True, True, True
+    mask = (bits.view(3, 128, 32).long() << torch.arange(32)).sum(-1).to(torch.int32)
+    xgrammar.apply_token_bitmask_inplace(logits, mask)
+    p = torch.tensor([0.95, 0.95, 0.5])
+    kept = torch.isfinite(cut_top_p(logits.clone(), None, p))
+    expected = torch.isfinite(apply_top_k_top_p_pytorch(logits.clone(), None, p))
+    assert not (kept & ~bits).any()
+    assert kept.any(1).all()
+    assert ((kept.sum(1) - expected.sum(1)).abs() <= 1).all()
+
+
+@pytest.mark.parametrize("kind", ["float32", "bfloat16"])
 def test_norm_agrees(kind: str) -> None:
     """The fused RMSNorm agrees with vLLM's own within rounding, with and without a residual."""
     import torch

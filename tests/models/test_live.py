@@ -12,7 +12,10 @@ import pytest
 from ahd.config import ConfigError, Kind
 from ahd.es.perturbation import Perturbation
 from ahd.models.tags import tagged
+from operators.grammar import reply_grammar
 from operators.model import Direction, Reply, Request, UpdateRefused
+from operators.skeleton import STOP
+from problems.tsp import problem as tsp
 from tests.conftest import LAYERS
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
@@ -276,6 +279,7 @@ def test_an_update_out_of_range_is_refused(live: Any) -> None:
 
 PROBE = """
 import json, sys
+from dataclasses import replace
 from ahd.models import runtime
 runtime.set_environment()
 from ahd.config import Kind
@@ -312,6 +316,13 @@ for kind, scope, rank, sigma in json.loads(sys.argv[1]):
     answers[f"{kind} {scope} {rank}"] = {
         "together": [together[i].text for i in range(5)], "alone": alone, **logprobs(Direction(8, sigma)),
     }
+    sampling = {"grammar": sys.argv[3], "temperature": 0.9, "max_tokens": 24}
+    held = [replace(request, seed=seed, **sampling) for seed, request in enumerate(asked)]
+    together = dict(model.generate(held, directions))
+    answers[f"{kind} {scope} {rank}"] |= {
+        "held together": [together[i].text for i in range(5)],
+        "held alone": [dict(model.generate([r], [d]))[0].text for r, d in zip(held, directions)],
+    }
 print(json.dumps(answers))
 model.close()
 """
@@ -328,7 +339,7 @@ CASES = [
 def probe(shallow: Path) -> Any:
     """What a float32 engine answers under directions of every kind."""
     run = subprocess.run(
-        [sys.executable, "-c", PROBE, json.dumps(CASES), str(shallow)],
+        [sys.executable, "-c", PROBE, json.dumps(CASES), str(shallow), reply_grammar(tsp.skeleton, STOP, 24)],
         capture_output=True,
         text=True,
         check=True,
@@ -343,6 +354,14 @@ def test_together_equals_one_by_one(probe: Any, case: tuple[str, str, int, float
     answers = probe["{} {} {}".format(*case)]
     assert answers["together"] == answers["alone"]
     assert len(set(answers["together"])) >= 4
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case)))
+def test_together_equals_one_by_one_under_a_grammar(probe: Any, case: tuple[str, str, int, float]) -> None:
+    """Sampled and held to a grammar, each with the seed of its own, the same (float32)."""
+    answers = probe["{} {} {}".format(*case)]
+    assert answers["held together"] == answers["held alone"]
+    assert len(set(answers["held together"])) >= 4
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: " ".join(map(str, case)))

@@ -1,5 +1,6 @@
 """Replicas of a live engine, on a Ray cluster of their own."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from operators.model import Direction, Model, Request
 @pytest.mark.live
 def test_two_engines_are_one_model(shallow: Path) -> None:
     """Two replicas of a model answer perturbed requests, and after an update both have the hash of
-    the masters rebuilt from base and log. Equal requests get equal replies from either."""
+    the masters rebuilt from base and log. Equal requests get equal replies from either; a grammar holds."""
     pytest.importorskip("ray")
     import torch
 
@@ -39,6 +40,8 @@ def test_two_engines_are_one_model(shallow: Path) -> None:
         assert model.update([1, 2], [1.0, -1.0], 5e-3).weights_hash == masters.hash()
         model.reset()
         assert texts(model, requests, directions) == before
+        held = [replace(each, grammar='start: "yes" | "no"') for each in requests]
+        assert set(texts(model, held, directions)) <= {"yes", "no"}
     finally:
         model.close()
 

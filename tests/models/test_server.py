@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,10 @@ import pytest
 from ahd.config import ConfigError, Kind
 from ahd.es.perturbation import Perturbation
 from ahd.models.server import ServerModel
+from operators.grammar import reply_grammar
 from operators.model import Direction, ModelError, Reply, Request, UpdateRefused
+from operators.skeleton import STOP
+from problems.tsp import problem as tsp
 
 PROMPT = "Write one line of Python that scores the next city of a tour. " * 12
 """Longer than one block of the prefix cache."""
@@ -173,6 +177,16 @@ def test_prompts_are_chats_where_there_is_a_template(stand_in: StandIn) -> None:
         generate(ServerModel(stand_in.url), [Request("a" * 64, seed=1)], [None])
 
 
+def test_a_grammar_goes_over_the_wire(stand_in: StandIn) -> None:
+    """In the words of vLLM's completions, and only where there is one."""
+    bodies: list[Any] = []
+    stand_in.answers["/v1/completions"] = lambda body: bodies.append(body) or completion("stop")
+    requests = [SMALL, replace(SMALL, grammar="start: /a/")]
+    generate(ServerModel(stand_in.url), requests, [None, None])
+    found = [body.get("structured_outputs") for body in bodies]
+    assert sorted(found, key=str) == [None, {"grammar": "start: /a/"}]
+
+
 def test_only_scalars_go_to_the_worker(stand_in: StandIn) -> None:
     """Full directions are applied one after the other and restored; batched ones get a slot each, which
     their requests name; every argument is a number or a string."""
@@ -295,8 +309,8 @@ def is_idle(model: ServerModel) -> bool:
 @pytest.mark.live
 @pytest.mark.slow
 def test_replies_equal_those_of_this_process(live: Any, url: str) -> None:
-    """Greedy and sampled, frozen and perturbed, the server writes what the engine in this process writes,
-    and counts the same tokens."""
+    """Greedy and sampled, frozen and perturbed, free and under a grammar, the server writes what the engine
+    in this process writes, and counts the same tokens."""
     model = ServerModel(url)
     assert (model.name, model.parameters) == (live.name, live.parameters)
     for request, direction in (
@@ -304,6 +318,7 @@ def test_replies_equal_those_of_this_process(live: Any, url: str) -> None:
         (ask(3, stop=("\n", "=")), None),
         (ask(temperature=0.0), Direction(1, 0.02)),
         (ask(4), Direction(1, -0.02)),
+        (ask(5, grammar=reply_grammar(tsp.skeleton, STOP, 24)), Direction(1, 0.02)),
     ):
         assert model._tokens(request) == live._tokens(request)
         there, here = (generate(each, [request], [direction])[0] for each in (model, live))
