@@ -1,5 +1,6 @@
-"""Settings of the learning side by side, on the seeds that chose between them (``benchmarks/learning.py``)."""
+"""Settings of the learning side by side, on the seeds that chose between them."""
 
+import math
 from collections.abc import Sequence
 
 from benchmarks.learning_file import Record
@@ -54,4 +55,6 @@ def _cell(arm: Arm, usual: Arm, metric: str) -> str:
         return text
     ours, theirs = (summaries(each, metric, seeds)["last"] for each in (arm, usual))
     found = difference(ours, theirs).estimate
+    if math.isnan(found.low):
+        return f"{text} ({found.mean:+.3f})"
     return f"{text} ({found.mean:+.3f}, {found.low:+.3f} to {found.high:+.3f})"

@@ -20,6 +20,7 @@ from benchmarks.learning import main, numbers
 from benchmarks.learning_file import append, read
 from benchmarks.learning_report import METRICS, Arm, arms, generations, quarter, summaries, table
 from benchmarks.learning_report import paired as pairs
+from benchmarks.learning_settings import settings_table
 from benchmarks.learning_trial import POPULATION
 from evaluators.outcome import Outcome, Status
 from evaluators.sandbox import Sandbox
@@ -246,6 +247,19 @@ def test_arms_are_compared_where_their_settings_agree() -> None:
     assert sum((one.method, other.method) == ("esopt", "noise") for one, other in pairs(found)) == 2
     assert sum((one.method, other.method) == ("esopt", "eoh") for one, other in pairs(found)) == 3
     assert sum((one.method, other.method) == ("noise", "eoh") for one, other in pairs(found)) == 1
+
+
+def test_settings_stand_beside_the_usual_ones() -> None:
+    """The first esopt arm is the usual one; others say what is unlike it and by how much, paired by seed."""
+    records = [record("esopt", seed, [float(seed)] * 4, alpha=0.1, sigma=0.07) for seed in (1, 2, 3)]
+    records += [
+        record("esopt", seed, [seed + 0.5 + seed / 100] * 4, alpha=0.3, sigma=0.07) for seed in (1, 2, 3)
+    ]
+    records += [record("noise", 1, [3.0] * 4, sigma=0.07)]
+    usual, other, noise = settings_table(records).splitlines()[2:]
+    assert usual.startswith("| `esopt`, as it is usual | 3 | 1.0 | 2.000 |")
+    assert other.startswith("| `esopt`, alpha 0.3 | 3 | 1.0 | 2.520 (+0.520, +0.495 to +0.545) |")
+    assert noise.startswith("| `noise` | 1 | 1.0 | 3.000 (+2.000) |")
 
 
 @pytest.mark.parametrize("updates", [1, 2, 3, 8, 20, 21, 50])

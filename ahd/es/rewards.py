@@ -65,8 +65,8 @@ def new_sampling_rewards(
 ) -> list[float]:
     """Rewards of a batch of independent samples that pay for valid, new and good.
 
-    -1 for an invalid one and ``worth`` for a copy; else 0.5, plus half the share of the batch's valid new ones
-    that is no better, itself among them.
+    -1 for an invalid one and ``worth`` for a copy; else 0.5, plus half the share of the batch's valid new
+    ones that is no better, itself among them.
     """
     new = [
         objective
