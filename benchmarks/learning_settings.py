@@ -45,7 +45,7 @@ def _told(arm: Arm, usual: Arm) -> str:
     if "kind" in unlike or "scope" in unlike:
         unlike = {name: value for name, value in unlike.items() if name not in ("sigma", "alpha")}
     told = ", ".join(f"{name} {value}" for name, value in unlike.items())
-    return f"`{arm.method}`" + (f", {told}" if told else ", as it is usual" if arm is usual else "")
+    return f"`{arm.method}`" + (f", {told}" if told else ", the first" if arm is usual else "")
 
 
 def _cell(arm: Arm, usual: Arm, metric: str) -> str:

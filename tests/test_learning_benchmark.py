@@ -257,7 +257,7 @@ def test_settings_stand_beside_the_usual_ones() -> None:
     ]
     records += [record("noise", 1, [3.0] * 4, sigma=0.07)]
     usual, other, noise = settings_table(records).splitlines()[2:]
-    assert usual.startswith("| `esopt`, as it is usual | 3 | 1.0 | 2.000 |")
+    assert usual.startswith("| `esopt`, the first | 3 | 1.0 | 2.000 |")
     assert other.startswith("| `esopt`, alpha 0.3 | 3 | 1.0 | 2.520 (+0.520, +0.495 to +0.545) |")
     assert noise.startswith("| `noise` | 1 | 1.0 | 3.000 (+2.000) |")
 
