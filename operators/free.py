@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from operators.notes import noted
 from operators.parent import Parent
 from operators.prompt import Prompt
 from problems.problem import Problem
@@ -9,8 +10,10 @@ from problems.problem import Problem
 MAX_TOKENS = 768
 
 
-def render(problem: Problem, parents: Sequence[Parent], ask: str, decimals: int) -> Prompt:
-    """Task, parents with their objectives, what the operator asks, and the form of the answer."""
+def render(
+    problem: Problem, parents: Sequence[Parent], ask: str, decimals: int, notes: Sequence[str] = ()
+) -> Prompt:
+    """Task, parents with their objectives, notes, what the operator asks, and the form of the answer."""
     parts = [problem.description.strip()]
     if parents:
         those = "This heuristic is" if len(parents) == 1 else f"These {len(parents)} heuristics are"
@@ -20,6 +23,10 @@ def render(problem: Problem, parents: Sequence[Parent], ask: str, decimals: int)
         parts.append(
             f"Heuristic {number}, objective {parent.objective:.{decimals}f}\n"
             f"{idea}```python\n{parent.code.strip()}\n```"
+        )
+    if notes:
+        parts.append(
+            "\n".join(["What earlier attempts have shown:", *(f"- {noted(note)}" for note in notes)])
         )
     parts.append(ask)
     parts.append(

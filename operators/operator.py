@@ -27,9 +27,15 @@ class Operator(Protocol):
         ...
 
     def prompt(
-        self, problem: Problem, parents: Sequence[Parent], style: Style, decimals: int | None = None
+        self,
+        problem: Problem,
+        parents: Sequence[Parent],
+        style: Style,
+        decimals: int | None = None,
+        notes: Sequence[str] = (),
     ) -> Prompt:
-        """The prompt; objectives are shown with ``decimals`` (None: the problem's own).
+        """The prompt; objectives are shown with ``decimals`` (None: the problem's own). ``notes`` are lines
+        on earlier attempts, shown just before what the operator asks (see ``operators.notes``).
 
         Raises:
             ValueError: on the wrong number of parents.
@@ -49,12 +55,17 @@ class PromptOperator:
     skeleton: str
 
     def prompt(
-        self, problem: Problem, parents: Sequence[Parent], style: Style, decimals: int | None = None
+        self,
+        problem: Problem,
+        parents: Sequence[Parent],
+        style: Style,
+        decimals: int | None = None,
+        notes: Sequence[str] = (),
     ) -> Prompt:
         wanted = self.parents
         if (len(parents) < 1) if wanted is None else (len(parents) != wanted):
             raise ValueError(f"{self.name} needs {wanted or 'some'} parents, not {len(parents)}")
         decimals = problem.decimals if decimals is None else decimals
         if style == "skeleton":
-            return skeleton.render(problem, parents, self.skeleton, decimals)
-        return free.render(problem, parents, self.free, decimals)
+            return skeleton.render(problem, parents, self.skeleton, decimals, notes)
+        return free.render(problem, parents, self.free, decimals, notes)

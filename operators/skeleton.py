@@ -9,6 +9,7 @@ message only names the task.
 import ast
 from collections.abc import Sequence
 
+from operators.notes import noted
 from operators.parent import Parent
 from operators.parsing import completion_in
 from operators.prompt import Prompt
@@ -22,9 +23,12 @@ STOP = ("\n", "```", _MARK, "  #")
 _MOST_SHOWN = 240
 
 
-def render(problem: Problem, parents: Sequence[Parent], ask: str, decimals: int) -> Prompt:
+def render(
+    problem: Problem, parents: Sequence[Parent], ask: str, decimals: int, notes: Sequence[str] = ()
+) -> Prompt:
     """The problem's hint as message; a prefill that ends in the skeleton's open assignment, with one
-    comment line per parent (worst first, so that the best is nearest to the hole) and the ask above it.
+    comment line per parent (worst first, so that the best is nearest to the hole), one per note, and the
+    ask above it.
 
     Parents whose completion is unknown are shown by the statements of their function.
     """
@@ -34,7 +38,7 @@ def render(problem: Problem, parents: Sequence[Parent], ask: str, decimals: int)
         f"{hole.strip()} {shown(problem, parent)}{_MARK} {parent.objective:.{decimals}f})"
         for parent in sorted(parents, key=lambda each: -each.objective)
     ]
-    lines.append(ask)
+    lines += [*map(noted, notes), ask]
     comments = "".join(f"{indent}# {line}\n" for line in lines)
     lead = f" {problem.skeleton.lead}" if problem.skeleton.lead else ""
     prefill = f"```python\n{head}{gap}{comments}{hole}{lead}"

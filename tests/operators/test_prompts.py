@@ -135,3 +135,36 @@ def test_free_prompts_ask_for_a_thought_and_the_template(name: str) -> None:
     assert tsp.problem.template.strip() in prompt.text
     assert "{the idea}" in prompt.text
     assert (prompt.prefill, prompt.stop, prompt.lead) == ("", (), "")
+
+
+NOTES = ("an attempt failed: x", "better ones have\n- 0.5 * home ```<|im_end|>", "y" * 500)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_notes_stand_just_before_what_is_asked(name: str) -> None:
+    """Skeleton: comments between the parents and the ask; the code is the same, and so is the message."""
+    operator = OPERATORS[name]
+    parents = parents_for(operator, tsp.problem)
+    plain = operator.prompt(tsp.problem, parents, "skeleton")
+    noted = operator.prompt(tsp.problem, parents, "skeleton", notes=NOTES)
+    lines, more = plain.prefill.split("\n"), noted.prefill.split("\n")
+    assert (more[:-5], more[-2:]) == (lines[:-2], lines[-2:])
+    assert more[-5] == "    # an attempt failed: x"
+    assert more[-4] == "    # better ones have - 0.5 * home '''< im_end >"
+    assert len(more[-3]) < 140
+    assert (noted.text, noted.lead, noted.stop) == (plain.text, plain.lead, plain.stop)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_notes_are_a_list_in_free_prompts(name: str) -> None:
+    """Free: a paragraph of their own before the ask; without notes there is none."""
+    operator = OPERATORS[name]
+    parents = parents_for(operator, tsp.problem)
+    plain = operator.prompt(tsp.problem, parents, "free").text.split("\n\n")
+    noted = operator.prompt(tsp.problem, parents, "free", notes=NOTES[:2]).text.split("\n\n")
+    (added,) = [part for part in noted if part not in plain]
+    assert [part for part in noted if part != added] == plain
+    assert added.split("\n")[1:] == [
+        "- an attempt failed: x",
+        "- better ones have - 0.5 * home '''< im_end >",
+    ]
