@@ -84,6 +84,16 @@ class Shaping(StrEnum):
     """Z-scores over the valid proposals only; invalid ones weigh nothing."""
 
 
+class Insights(StrEnum):
+    """What prompts tell of the proposals so far."""
+
+    OFF = "off"
+    RULES = "rules"
+    """What the better heuristics have and what most failures are, counted."""
+    MODEL = "model"
+    """What the model itself says of them, every few generations."""
+
+
 class ConfigError(ValueError):
     """Bad input: the message is one line naming the option, what is wrong and how to mend it."""
 
@@ -103,7 +113,8 @@ class RunConfig:
     seconds per candidate on the training instances (0: the problem's own limit). ``temperature`` and
     ``top_p`` None and ``max_tokens`` 0: chosen by style. ``search_temperature`` is that of all proposals but
     the initial population's, so that runs at different ones begin alike; None: ``temperature``.
-    ``structured``: replies are held to the problem's grammar (``operators.grammar``).
+    ``structured``: replies are held to the problem's grammar (``operators.grammar``). Prompts after
+    the initial population tell why an attempt failed with ``feedback``, and ``insights`` if there are any.
     ``validity_floor`` 0: weights are never rolled back.
 
     Raises:
@@ -135,6 +146,8 @@ class RunConfig:
     top_p: float | None = None
     max_tokens: int = 0
     structured: bool = False
+    feedback: bool = False
+    insights: Insights = Insights.OFF
     init_share: float = 0.2
     tune: float = 0.0
     timeout: float = 0.0
@@ -294,4 +307,5 @@ _ENUMS: dict[str, Callable[[Any], Any]] = {
     "kind": Kind,
     "reward": Reward,
     "shaping": Shaping,
+    "insights": Insights,
 }

@@ -1,6 +1,6 @@
 """``ahd run --dry-run``: what the model would be asked, one prompt per operator."""
 
-from ahd.config import RunConfig, Style
+from ahd.config import Insights, RunConfig, Style
 from ahd.es.perturbation import perturbation_of
 from ahd.models.load import model_parameters
 from ahd.population import Individual
@@ -19,7 +19,8 @@ from problems.registry import load
 def print_prompts(config: RunConfig) -> None:
     """Print the schedule and one prompt per operator, the problem's known heuristics as parents.
 
-    In skeleton style those that fill the skeleton, as all parents of a search do; all where none does.
+    In skeleton style those that fill the skeleton, as all parents of a search do; all where none does. Notes
+    on earlier attempts, which there are none of, are shown by what they would tell.
 
     Raises:
         ConfigError: if the model cannot be found, the scope is no regular expression, or none of the known
@@ -49,10 +50,13 @@ def print_prompts(config: RunConfig) -> None:
     print(f"style: {style.value}")
     if style is Style.SKELETON:
         known = [each for each in known if each.completion] or known
+    notes = ["(insights)"] * (config.insights is not Insights.OFF)
+    notes += ["(why an attempt failed)"] * config.feedback
     for name, operator in OPERATORS.items():
         wanted = config.parents if operator.parents is None else operator.parents
         parents = sorted(known, key=lambda each: each.objective)[:wanted]
-        prompt = operator.prompt(problem, parents, prompt_style(style))
+        told = () if name == "i1" and config.method.evolves else notes
+        prompt = operator.prompt(problem, parents, prompt_style(style), notes=told)
         print(f"\n===== {name}: message =====\n{prompt.text}")
         if prompt.prefill:
             print(f"----- {name}: the reply is made to start with -----\n{prompt.prefill}")

@@ -16,6 +16,7 @@ from ahd.es.perturbation import perturbation_of, scales
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
 from ahd.figures import figures
 from ahd.gap import relative_gap
+from ahd.insights.questions import questions
 from ahd.models.load import is_to_be_built, load_model
 from ahd.models.runtime import number_format
 from ahd.population import Individual
@@ -242,7 +243,7 @@ def _gap(problem: Problem, split: str, size: int, objective: float | None) -> fl
 
 
 def _summary(store: Store) -> dict[str, Any]:
-    spent = figures(_rows(store), store.updates(), store.wall_seconds())
+    spent = figures(_rows(store), store.updates(), store.wall_seconds(), questions(store))
     return spent | {"weights_hash": store.weights_hash()}
 
 

@@ -18,7 +18,9 @@ from ahd.confirm import confirm
 from ahd.es.perturbation import scales
 from ahd.es.schedule import sigma_at
 from ahd.events import Display, Note
+from ahd.insights.source import source_of
 from ahd.learning import Learner
+from ahd.memory import Memory
 from ahd.population import Individual, Population, entrants
 from ahd.schedule import TUNE, Batch, Schedule
 from ahd.scoring import failed_itself
@@ -81,6 +83,8 @@ class Search:
         self.init_spent = 0
         self.learner = Learner(config, model, store, display)
         self.tuner = Tuner(config.seed, problem)
+        insights = source_of(config, style, problem, model, store, lambda text: display.show(Note(text)))
+        self.memory = Memory(config, store, insights)
         self._next_id = store.next_id()
         self._by_code: dict[str, tuple[int, Future[Outcome]]] = {}
         self._by_objective: dict[float, int] = {}
@@ -184,6 +188,7 @@ class Search:
                 if row.objective is not None and row.duplicate_of is None
             )
         self.population.admit(_individual(row, objective) for row, objective in entrants(rows))
+        self.memory.keep(batch)
         self._show_population()
         return rows
 
@@ -198,11 +203,12 @@ class Search:
 
     def _check_planned(self, row: Proposal, task: Task | None) -> None:
         """Refuse a stored proposal that this configuration would not have made."""
-        made = row.operator, row.request_seed, row.direction_seed, row.parents, row.prompt
+        made = row.operator, row.request_seed, row.direction_seed, row.parents, row.prompt, row.prefill
         if task is not None:
             direction = task.direction.seed if task.direction else None
             parents = tuple(parent.proposal for parent in task.parents)
-            planned = task.batch.operator, task.request_seed, direction, parents, task.prompt.text
+            asked = task.prompt.text, task.prompt.prefill
+            planned = task.batch.operator, task.request_seed, direction, parents, *asked
         drafted = task is None or task.draft in ("", row.reply)
         if task is None or made != planned or not drafted or row.outcome not in set(Status):
             raise ConfigError(
@@ -221,7 +227,8 @@ class Search:
             if batch.perturbed
             else 0.0
         )
-        return plan_batch(self.config, self.style, self.problem, batch, sigma, self.population)
+        notes = self.memory.notes(batch)
+        return plan_batch(self.config, self.style, self.problem, batch, sigma, self.population, notes)
 
     def _propose(self, tasks: Sequence[Task], phase: str) -> list[Proposal]:
         """Generate and evaluate at the same time; store in the order of the slots."""

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ahd.announce import directions
-from ahd.config import ConfigError
+from ahd.config import ConfigError, Insights
 from ahd.confirm import corrected, dropped
 from ahd.display.jsonl import as_json as plain_json
 from ahd.display.replay import stored_start, survivors
@@ -23,7 +23,11 @@ from ahd.es.moments import mean_and_spread
 from ahd.events import Member, Started
 from ahd.figures import figures
 from ahd.gap import relative_gap
+from ahd.insights.questions import Question, questions
+from ahd.insights.rules import by_rule
 from ahd.store import Proposal, Store, UpdateRow
+from operators.notes import noted
+from operators.reflection import insights_in
 
 REASONS = 3
 """Most frequent reasons named for each outcome."""
@@ -43,6 +47,7 @@ class Run:
     finished: dict[str, Any] | None
     schedule: str
     wall_seconds: float
+    questions: Sequence[Question] = ()
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -73,6 +78,7 @@ def read(folder: Path) -> Run:
             store.meta_record("finished"),
             store.meta("schedule") or "",
             store.wall_seconds(),
+            questions(store),
         )
     finally:
         store.close()
@@ -158,7 +164,8 @@ def _best_file(run: Path) -> str:
 
 def summary(run: Run) -> dict[str, Any]:
     """The facts that ``ahd show --json`` prints, as plain values."""
-    started, found = run.started, figures(run.rows, run.updates, run.wall_seconds)
+    started = run.started
+    found = figures(run.rows, run.updates, run.wall_seconds, run.questions)
     top = run.members[0] if run.members else None
     return {
         "folder": str(run.folder),
@@ -300,6 +307,7 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
             "spent",
             f"{facts['spent']} of {config.budget} proposals, {facts['init_spent']} for the first population",
         ),
+        *([("insights", _insights(run, facts))] if config.insights is not Insights.OFF else []),
         ("best, train", _with_gap(run, facts["best"]["objective"], facts["best"]["gap"])),
         (
             "best, test",
@@ -326,6 +334,16 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
     for update in run.updates:
         if update.note:
             console.print(Text(clean(update.note)), soft_wrap=True)
+
+
+def _insights(run: Run, facts: dict[str, Any]) -> str:
+    """What a prompt would tell now, and what asking for it has cost."""
+    lines = insights_in(run.questions[-1].reply) if run.questions else ()
+    count = facts["questions"]
+    asked = f"{count} question{'s' * (count != 1)} to the model, {facts['question_tokens']:,} tokens"
+    if run.started.config.insights is Insights.RULES:
+        lines, asked = by_rule(run.rows, not run.started.config.feedback), "by rule"
+    return f"{'; '.join(map(noted, lines)) or 'none yet'} ({asked})"
 
 
 def _outcome_table(outcomes: Sequence[dict[str, Any]], operators: Sequence[str]) -> Table:

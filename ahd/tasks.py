@@ -1,9 +1,10 @@
-"""What a batch asks of the model: it depends on the run's seed and the population only."""
+"""What a batch asks of the model: it depends on the run's seed, the population and earlier proposals only."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ahd.config import RunConfig, Style
+from ahd.memory import Notes, no_notes
 from ahd.population import Individual, Population
 from ahd.schedule import Batch
 from ahd.seeds import derive, generator
@@ -30,16 +31,23 @@ class Task:
 
 
 def plan_batch(
-    config: RunConfig, style: Style, problem: Problem, batch: Batch, sigma: float, population: Population
+    config: RunConfig,
+    style: Style,
+    problem: Problem,
+    batch: Batch,
+    sigma: float,
+    population: Population,
+    notes: Notes = no_notes,
 ) -> list[Task]:
-    """The proposals of a batch in the order of their slots; ``sigma`` is the scale of its directions."""
+    """The proposals of a batch in the order of their slots; ``sigma`` is the scale of its directions, and
+    ``notes`` gives the notes of each prompt."""
     operator = OPERATORS[batch.operator]
     rng = generator(config.seed, "parents", batch.number)
     tasks = []
     for slot in range(batch.proposals):
         wanted = config.parents if operator.parents is None else operator.parents
         parents = tuple(population.select(wanted, rng))
-        prompt = operator.prompt(problem, parents, prompt_style(style))
+        prompt = operator.prompt(problem, parents, prompt_style(style), notes=notes(slot, parents))
         direction = direction_of(config, batch, slot, sigma) if batch.perturbed else None
         request_seed = derive(config.seed, "request", batch.number, slot)
         tasks.append(Task(batch, slot, parents, prompt, request_seed, direction))

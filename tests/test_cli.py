@@ -50,6 +50,7 @@ def ahd(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess
         (["run", "tsp", "--validity-floor", "1.5"], ["--validity-floor"]),
         (["run", "tsp", "--reward", "praise"], ["--reward", "paper", "new"]),
         (["run", "tsp", "--shaping", "round"], ["--shaping", "ranks"]),
+        (["run", "tsp", "--insights", "all"], ["--insights", "rules", "model"]),
         (["run", "tsp", "--model", "no/such/folder"], ["no/such/folder", "--model"]),
         (["run", "tsp", "--dry-run", "--problem-path", "nowhere.py"], ["nowhere.py"]),
         (["run", "tsp", "--dry-run", "--scope", "layers.(0"], ["--scope", "regular expression"]),

@@ -7,7 +7,7 @@ import typer
 
 from ahd.cli.app import app
 from ahd.cli.options import DEFAULTS, Display, DisplayChoice, ProblemPath, RunFolder, SandboxMode
-from ahd.config import Dtype, Kind, Method, Reward, RunConfig, Shaping, Style
+from ahd.config import Dtype, Insights, Kind, Method, Reward, RunConfig, Shaping, Style
 from evaluators.layers import Mode
 
 
@@ -118,6 +118,17 @@ def run(
             help="Let the model write only what fills the skeleton: an expression of its names.",
         ),
     ] = DEFAULTS.structured,
+    feedback: Annotated[
+        bool,
+        typer.Option("--feedback/--no-feedback", help="Tell in prompts why a recent attempt failed."),
+    ] = DEFAULTS.feedback,
+    insights: Annotated[
+        Insights,
+        typer.Option(
+            help="Lines in prompts on all proposals so far: rules: what the better ones have and how most "
+            "fail, counted; model: the model's own, asked for every second generation (larger models)."
+        ),
+    ] = DEFAULTS.insights,
     init_share: Annotated[
         float, typer.Option(help="Most proposals of the initial population, as a share of the budget.")
     ] = DEFAULTS.init_share,
@@ -165,6 +176,7 @@ def run(
       ahd run knapsack --budget 1000 --method eoh --seed 3 --display plain
       ahd run tsp --budget 200 --tune 0.3
       ahd run tsp --budget 200 --structured
+      ahd run tsp --budget 400 --feedback --insights rules
       ahd run mine --problem-path mine.py --dry-run
     """
     config = RunConfig(
@@ -193,6 +205,8 @@ def run(
         top_p=top_p,
         max_tokens=max_tokens,
         structured=structured,
+        feedback=feedback,
+        insights=insights,
         init_share=init_share,
         tune=tune,
         timeout=timeout,

@@ -12,6 +12,7 @@ from ahd.config import ConfigError, RunConfig
 from ahd.confirm import corrected, dropped
 from ahd.display.replay import stored_start
 from ahd.events import Started
+from ahd.insights.questions import questions
 from ahd.store import FILE, Proposal, Store
 
 
@@ -75,7 +76,7 @@ def read(folder: Path, root: Path, mend: str = "") -> Run:
             train_gap=finished.get("gap"),
             test_gap=finished.get("test_gap"),
             test_detail=str(finished.get("test_detail", "")),
-            spend=spend(rows, updates, store.wall_seconds()),
+            spend=spend(rows, updates, store.wall_seconds(), questions(store)),
         )
         return Run(
             folder=folder,

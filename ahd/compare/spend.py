@@ -7,6 +7,7 @@ from typing import Any
 from ahd.compare.result import Seconds, Spend
 from ahd.config import ConfigError, RunConfig
 from ahd.figures import figures
+from ahd.insights.questions import Question
 from ahd.store import Proposal, UpdateRow
 
 
@@ -14,9 +15,14 @@ class UnequalSpend(ConfigError):
     """Runs that did not spend the same number of proposals, or not yet all of theirs."""
 
 
-def spend(rows: Sequence[Proposal], updates: Sequence[UpdateRow], wall_seconds: float) -> Spend:
-    """What a run spent, from its rows."""
-    found = figures(rows, updates, wall_seconds)
+def spend(
+    rows: Sequence[Proposal],
+    updates: Sequence[UpdateRow],
+    wall_seconds: float,
+    questions: Sequence[Question] = (),
+) -> Spend:
+    """What a run spent, from its rows and its questions for insights."""
+    found = figures(rows, updates, wall_seconds, questions)
     return Spend(
         proposals=found["spent"],
         init_proposals=found["init_spent"],

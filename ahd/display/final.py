@@ -33,6 +33,10 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
     rows = [_best(progress, finished), *_lead(progress), _test(progress, finished)]
     start = f"and {progress.init_spent} for the initial population" if progress.init_spent else ""
     rows.append(Row("proposals", f"{progress.spent} of {progress.budget}", start))
+    asked = figure("questions", 0) or 0
+    if asked:
+        tokens = f"{figure('question_tokens', 0) or 0:,.0f} tokens beside the proposals"
+        rows.append(Row("questions", f"{asked:.0f}", f"to the model for insights; {tokens}"))
     valid = figure("validity", progress.validity)
     if valid is not None:
         duplicates = figure("duplicates", progress.duplicates) or 0
