@@ -6,6 +6,7 @@ The frozen default model, prompts of m1 and m2 for ``tsp`` in skeleton style, pa
 Failures come from ``--pairs / 3`` proposals made first. Then each request is made once as it is and once per
 arm with a comment line above what the operator asks, same seed:
 
+``option``   the line of ``ahd run --feedback``
 ``reason``   # fails with NameError: name 'x' is not defined: near * x
 ``negated``  # not near * x
 ``told``     the reason in the message to the model instead of in its reply
@@ -17,16 +18,20 @@ paired differences with a 95% interval (normal), and McNemar's exact test.
 import argparse
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-ARMS = ("plain", "reason", "negated", "told")
-MOST = 120
-"""Characters of a failure that are shown."""
+from ahd.feedback import line, reason
+from operators.prompt import Prompt
+
+ARMS = ("plain", "option", "reason", "negated", "told")
+Ask = Callable[[Sequence[str]], Prompt]
+"""From notes to a prompt with them."""
 
 
 @dataclass(frozen=True)
@@ -34,24 +39,30 @@ class Failure:
     """A proposal that failed: what filled the skeleton, and why it failed."""
 
     completion: str
-    reason: str
+    outcome: str
+    detail: str
 
-    def lines(self) -> tuple[str, str]:
-        """On one line each, cut."""
-        text = "; ".join(line.strip() for line in self.completion.splitlines() if line.strip())
-        return text[:MOST], self.reason[:MOST]
+    @property
+    def text(self) -> str:
+        """The completion on one line."""
+        return "; ".join(line.strip() for line in self.completion.splitlines() if line.strip())
+
+    @property
+    def reason(self) -> str:
+        return reason(self.outcome, self.detail)
 
 
-def shown(prompt: Any, failure: Failure, arm: str) -> Any:
-    """The prompt of an arm."""
-    text, reason = failure.lines()
-    if arm == "told":
-        return replace(prompt, text=f"{prompt.text} Avoid what failed before: {text} ({reason}).")
-    if arm == "plain":
+def asked(ask: Ask, failure: Failure, arm: str) -> Prompt:
+    """The prompt of an arm; ``ask`` makes it from the notes it shows."""
+    notes = {
+        "option": [line(failure.outcome, failure.detail)],
+        "reason": [f"fails with {failure.reason}: {failure.text}"],
+        "negated": [f"not {failure.text}"],
+    }
+    prompt = ask(notes.get(arm, []))
+    if arm != "told":
         return prompt
-    head, gap, ask = prompt.prefill.rpartition("    # ")
-    line = f"not {text}" if arm == "negated" else f"fails with {reason}: {text}"
-    return replace(prompt, prefill=f"{head}    # {line}\n{gap}{ask}")
+    return replace(prompt, text=f"{prompt.text} Avoid what failed before: {failure.text} ({failure.reason}).")
 
 
 def measure(pairs: int, seed: int) -> dict[str, Any]:
@@ -59,9 +70,10 @@ def measure(pairs: int, seed: int) -> dict[str, Any]:
     from ahd.models.live import LiveModel
     from ahd.population import Individual
     from benchmarks.learning_trial import POPULATION
+    from evaluators.outcome import Outcome
     from evaluators.sandbox import Sandbox
     from operators.model import Request
-    from operators.parsing import fill, parse_reply
+    from operators.parsing import Parsed, fill, parse_reply
     from operators.registry import OPERATORS
     from operators.syntax import normalise
     from problems.tsp import problem
@@ -74,7 +86,7 @@ def measure(pairs: int, seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {arm: [] for arm in ARMS}
     with Sandbox(problem) as sandbox:
 
-        def proposals(prompts: Sequence[Any], first: int) -> list[tuple[str, str, str, float | None]]:
+        def proposals(prompts: Sequence[Prompt], first: int) -> list[tuple[Parsed, Outcome]]:
             requests = [
                 Request(
                     p.text,
@@ -87,38 +99,32 @@ def measure(pairs: int, seed: int) -> dict[str, Any]:
                 )
                 for k, p in enumerate(prompts)
             ]
-            parsed: dict[int, Any] = {}
+            parsed: dict[int, Parsed] = {}
             for index, reply in model.generate(requests, [None] * len(requests)):
                 parsed[index] = parse_reply(prompts[index].lead + reply.text, problem, "skeleton")
             waiting = [sandbox.submit(parsed[k].code) for k in range(len(prompts))]
-            ended = [future.result() for future in waiting]
-            return [
-                (parsed[k].completion, normalise(parsed[k].code), f"{o.status}: {o.detail}", o.objective)
-                for k, o in enumerate(ended)
-            ]
+            return [(parsed[k], future.result()) for k, future in enumerate(waiting)]
 
-        def prompts(count: int) -> list[Any]:
-            names = [("m1", "m2")[k % 2] for k in range(count)]
-            return [OPERATORS[name].prompt(problem, [rng.choice(parents)], "skeleton") for name in names]
+        def ask(name: str, parent: Individual, notes: Sequence[str]) -> Prompt:
+            return OPERATORS[name].prompt(problem, [parent], "skeleton", notes=notes)
 
-        first = proposals(prompts(max(30, pairs // 3)), 10_000 * seed)
-        failures = [
-            Failure(text, reason.split(": ", 1)[-1]) for text, _, reason, value in first if value is None
-        ]
-        asked = prompts(pairs)
-        given = [rng.choice(failures) for _ in asked]
+        def asks(count: int) -> list[Ask]:
+            return [partial(ask, ("m1", "m2")[k % 2], rng.choice(parents)) for k in range(count)]
+
+        first = proposals([each([]) for each in asks(max(30, pairs // 3))], 10_000 * seed)
+        failures = [Failure(p.completion, o.status, o.detail) for p, o in first if o.objective is None]
+        questions = asks(pairs)
+        given = [rng.choice(failures) for _ in questions]
         for arm in ARMS:
-            made = proposals(
-                [shown(p, f, arm) for p, f in zip(asked, given, strict=True)], 10_000 * seed + 5000
-            )
+            prompts = [asked(each, failure, arm) for each, failure in zip(questions, given, strict=True)]
             seen = {normalise(parent.code) for parent in parents}
-            for _, normal, reason, value in made:
-                found[arm].append(
-                    [value is not None, value is not None and normal not in seen, reason, value]
-                )
+            for parsed, outcome in proposals(prompts, 10_000 * seed + 5000):
+                normal = normalise(parsed.code)
+                told = f"{outcome.status}: {outcome.detail}"
+                found[arm].append([outcome.ok, outcome.ok and normal not in seen, told, outcome.objective])
                 seen.add(normal)
     model.close()
-    return {"failures": [failure.lines() for failure in failures], "arms": found}
+    return {"failures": [[failure.text, failure.reason] for failure in failures], "arms": found}
 
 
 def summary(arms: dict[str, Any]) -> dict[str, Any]:
