@@ -37,7 +37,7 @@ class Study:
         self.best = best
         self.constants = constants
         self.done = False
-        """Whether another turn would be wasted: nothing of the last was valid, or all of it the same."""
+        """Whether another turn would be wasted: in the last the numbers made no difference."""
         self._idle = 0
         """Turns in a row that found nothing better."""
         self._optimiser: CMA | None = None
@@ -62,16 +62,14 @@ class Study:
             self._scale = STEP * np.maximum(np.abs(values), SMALL)
             self._optimiser = CMA(values / self._scale, 1.0, seed=seed, population_size=count)
         self._asked = [self._optimiser.ask() for _ in range(count)]
-        codes = [self.constants.written((point * self._scale).tolist()) for point in self._asked]
-        self.done = len(set(codes)) == 1
-        return codes
+        return [self.constants.written((point * self._scale).tolist()) for point in self._asked]
 
     def tell(self, objectives: Sequence[float | None]) -> None:
         """Their objectives, in order; what has none comes last."""
         assert self._optimiser is not None, "it was asked"
         ranked = [math.inf if objective is None else objective for objective in objectives]
         self._optimiser.tell(list(zip(self._asked, ranked, strict=True)))
-        self.done |= min(ranked) == math.inf
+        self.done = len(set(ranked)) == 1
         self._idle = 0 if min(ranked) < self.best.objective else self._idle + 1
 
 

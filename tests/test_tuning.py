@@ -89,7 +89,7 @@ def test_turns_alternate_between_the_best_and_the_untried() -> None:
     for number in range(1, 5):
         tasks = tuner.tasks(Batch(number, 1, TUNE, TURN, False))
         drafts.append(completion_in(tasks[0].parents[0].code, PROBLEM))
-        tuner.tell([0.1 * number] * TURN if number == 1 else [99.0 - number] * TURN)
+        tuner.tell([99.0 + slot for slot in range(TURN)])
     assert drafts == ["a + 9 * b * b", "a + 20 * b / a", "a + 9 * b * b", "a + 30 * b"]
 
 
@@ -132,20 +132,21 @@ def test_structures_that_do_not_get_on_come_last() -> None:
     for _ in range(PATIENCE):
         assert good.rank < poor.rank
         good.ask(TURN, 1)
-        good.tell([9.0] * TURN)
+        good.tell([9.0 + slot for slot in range(TURN)])
     assert good.rank > poor.rank
     assert not good.done
 
 
-def test_a_structure_that_always_fails_is_done() -> None:
-    """A turn without anything valid is the last."""
-    failing = study("a + 3 * b", 1.0)
-    failing.ask(TURN, 1)
-    failing.tell([*[None] * (TURN - 1), 3.0])
-    assert not failing.done
-    failing.ask(TURN, 1)
-    failing.tell([None] * TURN)
-    assert failing.done
+@pytest.mark.parametrize("told", [None, 3.0])
+def test_a_structure_whose_numbers_do_nothing_is_done(told: float | None) -> None:
+    """A turn without anything valid, or with one objective throughout, is the last."""
+    made = study("a + 3 * b", 1.0)
+    made.ask(TURN, 1)
+    made.tell([*[told] * (TURN - 1), 2.0])
+    assert not made.done
+    made.ask(TURN, 1)
+    made.tell([told] * TURN)
+    assert made.done
 
 
 @pytest.mark.parametrize("method", list(Method))
