@@ -16,7 +16,7 @@ quick := ahd operators problems evaluators numba llvmlite numpy rich typer multi
 locate := import sys, importlib.util as u; print(*(u.find_spec(n).submodule_search_locations[0] for n in sys.argv[1:]))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format clean
+.PHONY: help setup run test check format docs clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ check: $(VENV)/.ready-dev ## Check lint, format and types only
 format: $(VENV)/.ready-dev ## Sort imports and format the code
 	$(bin)/ruff check --fix --select I $(sources)
 	$(bin)/ruff format $(sources)
+
+docs: $(VENV)/.ready-dev ## Build the documentation into build/docs
+	$(bin)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "Open build/docs/index.html"
 
 clean: ## Remove .venv and caches, keep results
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis build *.egg-info
