@@ -44,7 +44,7 @@ def watch(folder: Path | None, display: str = "auto", *, once: bool = False, wai
 
     Raises:
         ConfigError: no run there, or one that stopped before it began.
-        KeyboardInterrupt: on Ctrl-C, SIGTERM or SIGHUP, at once.
+        KeyboardInterrupt: on Ctrl-C, SIGTERM or SIGHUP, after the look that is under way.
     """
     folder = folder or newest(RESULTS)
     clock = WorkClock()
@@ -54,14 +54,18 @@ def watch(folder: Path | None, display: str = "auto", *, once: bool = False, wai
         if once and name == "rich"
         else choose(name, clock.worked, clock.unix, watching=True)
     )
-    with Stop().listening(), shown, closing(_opened(folder, wait, shown.show)) as store:
-        state = _follow(Follower(store), shown, clock, once, silent=name == "plain")
+    stop = Stop()
+    with stop.listening(), shown, closing(_opened(folder, wait, shown.show)) as store:
+        stop.gently = True
+        state = _follow(Follower(store), shown, clock, stop, once, silent=name == "plain")
         if state is State.GONE:
             shown.show(Note(f"its process is gone without finishing: go on with `ahd resume {folder}`"))
     return int(state in (State.INTERRUPTED, State.GONE))
 
 
-def _follow(follower: Follower, shown: Guarded, clock: WorkClock, once: bool, silent: bool) -> State:
+def _follow(
+    follower: Follower, shown: Guarded, clock: WorkClock, stop: Stop, once: bool, silent: bool
+) -> State:
     """Show what comes until the run is over; ``silent``: what was there before is counted, not told."""
     while True:
         look = follower.look()
@@ -77,7 +81,9 @@ def _follow(follower: Follower, shown: Guarded, clock: WorkClock, once: bool, si
         if shown.gone:
             raise BrokenPipeError
         clock.at = None
+        stop()
         time.sleep(POLL)
+        stop()
 
 
 def _stored(event: Event) -> Event:

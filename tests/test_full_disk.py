@@ -163,7 +163,7 @@ def test_a_clock_that_goes_back_changes_nothing(
         return real() - 86_400 * (20 < made < 40)
 
     monkeypatch.setattr(time, "time", jumping)
-    config = RunConfig("tsp", model="scripted", budget=BUDGET, seed=5)
+    config = RunConfig("tsp", model="scripted", budget=BUDGET, seed=5, tune=0.2)
     assert run.start(config, tmp_path / "run", recorder) == "done"
     assert content(tmp_path / "run") == content(whole)
     with closing(Store.open(tmp_path / "run")) as store:

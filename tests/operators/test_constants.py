@@ -1,5 +1,7 @@
 """The numbers that tuning sets: which they are, and that setting them changes nothing else."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -63,13 +65,23 @@ def test_where_numbers_are(completion: str, written: str) -> None:
         "near - True",
         "near +",
         "near - 0.5 * rest" + " + 0.5 * rest" * (LONGEST // 10),
-        f"near{' - home * 0.5 * rest' * 400}",
     ]
     + ["near" + "".join(f" - rest ** {number}" for number in range(2, MOST + 4))],
 )
 def test_some_have_none(completion: str) -> None:
     """No arithmetic with numbers, guards against zero, more numbers than can be tuned, and broken code."""
     assert constants_of(fill(problem, completion), problem) is None
+
+
+def test_a_sum_too_deep_to_walk_has_none() -> None:
+    """Where Python's recursion ends, so does the search for numbers, without an exception."""
+    code = fill(problem, f"near{' - home * 0.5 * rest' * 400}")
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    try:
+        assert constants_of(code, problem) is None
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_a_number_takes_its_sign_along() -> None:

@@ -173,7 +173,7 @@ def test_hostile_texts_stay_text(run: Path, tmp_path: Path) -> None:
     )
 
 
-KEPT = {"method", "style", "dtype", "kind", "reward", "shaping", "sandbox", "scope", "server"}
+KEPT = {"method", "style", "dtype", "kind", "reward", "shaping", "insights", "sandbox", "scope", "server"}
 """Fields of a configuration that only take certain words; another is refused when the file is read."""
 
 
