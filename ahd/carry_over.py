@@ -1,8 +1,9 @@
-"""What a heuristic gains on the training instances it has to gain on others of the same kind."""
+"""What a heuristic gains on the training instances it has to gain on others of the same kind; and it may
+fail on none of them."""
 
 import math
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
@@ -26,13 +27,12 @@ DRAWS = 16
 """Fresh training sets that a heuristic is compared on."""
 CRITICAL = 6.109
 """What Student's t with ``DRAWS - 1`` = 15 degrees of freedom exceeds with probability 1e-5 (6.10887)."""
+LEAST_PAIRS = DRAWS // 2
+"""Fresh sets that the simplest heuristic may not fail on, else nothing is compared."""
 LEAST_SPREAD = 0.01
 """Least standard deviation taken for gains, as a share of the objective of a single instance. Times
 ``CRITICAL`` it is 6%: what one instance that goes so much better makes of the mean is never held against a
 heuristic, even where it does exactly as the simplest on all fresh sets."""
-MOST_FAILED = DRAWS // 2
-"""Fresh sets on which a heuristic may fail. One that fails now and then, as on ties, is no worse than its
-objective elsewhere says."""
 LARGEST = 1e150
 """Beyond it the squares of objectives overflow."""
 PATIENCE = 2.0
@@ -94,7 +94,7 @@ class CarryOver:
         self._check_stop = check_stop
         self._seeds = tuple(derive(config.seed, "fresh", number) for number in range(DRAWS))
         self._sandbox: Sandbox | None = None
-        self._simplest: tuple[float, list[Outcome]] | None = None
+        self._simplest: tuple[float, dict[int, float]] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -114,13 +114,11 @@ class CarryOver:
         """
         found = self.gains(best)
         if isinstance(found, Outcome):
-            most = f"more than {MOST_FAILED} of {DRAWS} fresh sets"
-            return f"it fails on {most}: {found.status.value}: {found.detail}"
+            return f"it fails on instances drawn afresh: {found.status.value}: {found.detail}"
         return found.fault(self._problem.simplest[0]) if found else ""
 
     def gains(self, best: Individual) -> Gains | Outcome | None:
-        """The gains of ``best`` on the fresh sets that it and the simplest do not fail on, or how it fails on
-        more than ``MOST_FAILED`` of them.
+        """The gains of ``best`` on the fresh sets that the simplest does not fail on, or how it fails on one.
 
         None where there is nothing to compare: there are no fresh sets, ``best`` is the problem's own, the
         simplest heuristic fails, or objectives are too large to be compared.
@@ -135,21 +133,19 @@ class CarryOver:
             self._simplest = self._of_simplest(self._sandbox)
         if self._simplest is None:
             return None
-        found = self._on_fresh(self._sandbox, best.code, f"proposal {best.proposal}")
-        failed = [outcome for outcome in found if not outcome.ok]
-        if len(failed) > MOST_FAILED:
-            return failed[0]
         trained, fresh = self._simplest
-        pairs = [
-            (theirs.objective, ours.objective)
-            for theirs, ours in zip(fresh, found, strict=True)
-            if theirs.objective is not None and ours.objective is not None
-        ]
-        values = [trained, best.objective, *(value for pair in pairs for value in pair)]
-        if len(pairs) < DRAWS - MOST_FAILED or max(map(abs, values)) > LARGEST:
+        found = self._on_fresh(self._sandbox, best.code, f"proposal {best.proposal}", list(fresh))
+        failed = [outcome for outcome in found.values() if not outcome.ok]
+        if failed:
+            return failed[0]
+        ours = {
+            number: outcome.objective for number, outcome in found.items() if outcome.objective is not None
+        }
+        values = [trained, best.objective, *fresh.values(), *ours.values()]
+        if len(fresh) < LEAST_PAIRS or max(map(abs, values)) > LARGEST:
             return None
-        size = statistics.fmean(abs(theirs) for theirs, _ in pairs) / self._count
-        gained = tuple(theirs - ours for theirs, ours in pairs)
+        size = statistics.fmean(map(abs, fresh.values())) / self._count
+        gained = tuple(fresh[number] - objective for number, objective in ours.items())
         return Gains(trained - best.objective, gained, LEAST_SPREAD * size)
 
     @property
@@ -170,35 +166,44 @@ class CarryOver:
             mode=Mode(self._config.sandbox),
         )
 
-    def _of_simplest(self, sandbox: Sandbox) -> tuple[float, list[Outcome]] | None:
-        """Its objective on the training set, and what becomes of it on the fresh ones; None where it fails on
-        the first."""
+    def _of_simplest(self, sandbox: Sandbox) -> tuple[float, dict[int, float]] | None:
+        """Its objective on the training set, and those on the fresh sets that it does not fail on, by their
+        numbers; None where it fails on the training set."""
         name, code = self._problem.simplest
         trained = sandbox.submit(code).result().objective
-        return None if trained is None else (trained, self._on_fresh(sandbox, code, f"`{name}`"))
+        if trained is None:
+            return None
+        found = self._on_fresh(sandbox, code, f"`{name}`", range(1, DRAWS + 1), may_fail=True)
+        return trained, {
+            number: outcome.objective for number, outcome in found.items() if outcome.objective is not None
+        }
 
-    def _on_fresh(self, sandbox: Sandbox, code: str, name: str) -> list[Outcome]:
-        """What becomes of a heuristic on the fresh sets, in their order. Once it has failed on more than
-        ``MOST_FAILED``, it is taken to fail on all that follow. What fails, but not for its time, is tried
-        again: that may be the machine's fault."""
+    def _on_fresh(
+        self, sandbox: Sandbox, code: str, name: str, numbers: Sequence[int], may_fail: bool = False
+    ) -> dict[int, Outcome]:
+        """What becomes of a heuristic on the fresh sets of these numbers, up to the first that it fails on
+        unless it ``may_fail``. What fails, but not for its time, is tried again: that may be the machine's
+        fault."""
 
         def submit(number: int) -> "Future[Outcome]":
             limit = min(PATIENCE * sandbox.time_limit, MAX_SECONDS)
             return sandbox.submit(code, SPLIT, number, limit, self._seeds[number - 1])
 
-        futures = [submit(number) for number in range(1, DRAWS + 1)]
-        found: list[Outcome] = []
-        for number, future in enumerate(futures, 1):
+        futures = {number: submit(number) for number in numbers}
+        found: dict[int, Outcome] = {}
+        for number, future in futures.items():
             outcome = future.result()
             self._check_stop()
             if not outcome.ok and outcome.status is not Status.TIMEOUT:
                 outcome = submit(number).result()
-            seconds = outcome.seconds * math.ceil(DRAWS / self._config.workers)
+            seconds = outcome.seconds * math.ceil(len(futures) / self._config.workers)
             if not found and seconds > SLOW:
-                self._tell(f"{name} is evaluated on {DRAWS} fresh training sets: about {seconds:.0f} s")
-            found.append(outcome)
-            if sum(not each.ok for each in found) > MOST_FAILED:
-                for other in futures[number:]:
+                self._tell(
+                    f"{name} is evaluated on {len(futures)} fresh training sets: about {seconds:.0f} s"
+                )
+            found[number] = outcome
+            if not outcome.ok and not may_fail:
+                for other in futures.values():
                     other.cancel()
-                return found + [outcome] * (DRAWS - number)
+                break
         return found
