@@ -115,7 +115,8 @@ class RunConfig:
     the initial population's, so that runs at different ones begin alike; None: ``temperature``.
     ``structured``: replies are held to the problem's grammar (``operators.grammar``). Prompts after
     the initial population tell why an attempt failed with ``feedback``, and ``insights`` if there are any.
-    ``validity_floor`` 0: weights are never rolled back.
+    ``probe``: candidates are looked at on so many instances first (``evaluators.probe``). ``validity_floor``
+    0: weights are never rolled back.
 
     Raises:
         ConfigError: a value out of range, or two that contradict each other.
@@ -150,6 +151,7 @@ class RunConfig:
     insights: Insights = Insights.OFF
     init_share: float = 0.2
     tune: float = 0.0
+    probe: int = 0
     timeout: float = 0.0
     memory_mb: int = 2048
     sandbox: str = "auto"
@@ -173,6 +175,7 @@ class RunConfig:
             ("top_p", 1e-6, 1.0),
             ("init_share", 0.0, 10.0),
             ("tune", 0.0, 0.9),
+            ("probe", 0, 1000),
             ("timeout", 0.0, 86400.0),
             ("max_tokens", 0, 32768),
             ("memory_mb", 256, 1 << 20),

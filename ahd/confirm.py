@@ -84,10 +84,10 @@ def _reasons(store: Store, outcome: str) -> dict[int, str]:
 
 
 def corrected(rows: Sequence[Proposal], gone: Mapping[int, Dropped]) -> list[Proposal]:
-    """``rows`` as they are shown: what was dropped has no objective."""
-    return [
-        replace(row, outcome=gone[row.id].outcome, objective=None, detail=gone[row.id].reason)
-        if row.id in gone
-        else row
-        for row in rows
-    ]
+    """``rows`` as they are shown: what was dropped has no objective, and neither have its duplicates."""
+
+    def shown(row: Proposal) -> Proposal:
+        reason = gone.get(row.id) or gone.get(row.duplicate_of or 0)
+        return replace(row, outcome=reason.outcome, objective=None, detail=reason.reason) if reason else row
+
+    return list(map(shown, rows))

@@ -29,6 +29,7 @@ from ahd.style import prompt_style
 from ahd.tasks import Task, plan_batch, request_of
 from ahd.tuning import Tuner
 from evaluators.outcome import Outcome, Status
+from evaluators.probe import Probe
 from operators.model import Model, Reply
 from operators.parsing import completion_in, normalise, parse_reply
 from problems.problem import Problem
@@ -37,7 +38,9 @@ from problems.problem import Problem
 class Evaluator(Protocol):
     """Scores candidates outside this process (``evaluators.sandbox.Sandbox``)."""
 
-    def submit(self, source: str, split: str = "train", size: int | None = None) -> "Future[Outcome]": ...
+    def submit(
+        self, source: str, split: str = "train", size: int | None = None, *, probe: Probe | None = None
+    ) -> "Future[Outcome]": ...
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ class Search:
         self._next_id = store.next_id()
         self._by_code: dict[str, tuple[int, Future[Outcome]]] = {}
         self._by_objective: dict[float, int] = {}
+        self._by_behaviour: dict[str, float] = {}
         self._written: Individual | None = None
 
     def run(self) -> Individual:
@@ -188,6 +192,8 @@ class Search:
                 if row.objective is not None and row.duplicate_of is None
             )
         self.population.admit(_individual(row, objective) for row, objective in entrants(rows))
+        if self.config.probe:
+            self._by_behaviour = self.store.behaviours(batch.number) | self._by_behaviour
         self.memory.keep(batch)
         self._show_population()
         return rows
@@ -264,7 +270,7 @@ class Search:
         parsed = parse_reply(task.prompt.lead + reply.text, self.problem, prompt_style(self.style))
         normal = normalise(parsed.code)
         known = self._by_code.get(normal)
-        outcome = known[1] if known else self.evaluator.submit(parsed.code)
+        outcome = known[1] if known else self.evaluator.submit(parsed.code, probe=self._probe)
         if known is None:
             self._by_code[normal] = (0, outcome)
         direction = task.direction
@@ -299,6 +305,12 @@ class Search:
         )
         return Pending(row, normal, outcome)
 
+    @property
+    def _probe(self) -> Probe | None:
+        """What is known of the batches before, whatever of this one is there already: a resumed run has to
+        find the same."""
+        return Probe(self.config.probe, self._by_behaviour) if self.config.probe else None
+
     def _store(self, pending: Pending) -> Proposal:
         """Number and commit one evaluated proposal."""
         outcome = pending.outcome.result()
@@ -314,7 +326,7 @@ class Search:
             evaluation_seconds=0.0 if repeated else outcome.seconds,
             created=time.time(),
         )
-        self.store.add_proposal(row)
+        self.store.add_proposal(row, outcome.behaviour if outcome.ok and not repeated else "")
         self._next_id += 1
         self._remember(row, pending.normal)
         self._announce(row, replayed=False)

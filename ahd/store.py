@@ -41,6 +41,8 @@ CREATE TABLE sessions (
     id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL, status TEXT NOT NULL
 );
 """
+_BEHAVIOURS = "CREATE TABLE IF NOT EXISTS behaviours (proposal INTEGER PRIMARY KEY, behaviour TEXT NOT NULL)"
+"""Only where candidates are looked at first (``evaluators.probe``)."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,12 @@ class Proposal:
     es_seconds: float
     evaluation_seconds: float
     created: float
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether it was evaluated itself: its objective is not that of another, whose code or behaviour it
+        has."""
+        return self.evaluation_seconds > 0 and not (self.objective is not None and self.detail)
 
 
 @dataclass(frozen=True)
@@ -115,8 +123,7 @@ def _insert(connection: sqlite3.Connection, table: str, row: Proposal | UpdateRo
         for name, value in zip(names, astuple(row), strict=True)
     ]
     marks = ", ".join("?" * len(names))
-    with connection:
-        connection.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", values)
+    connection.execute(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", values)
 
 
 def _storable(value: Any) -> Any:
@@ -309,11 +316,28 @@ class Store:
         except ConfigError as error:
             raise ConfigError(f"{self.folder / FILE}: {error}") from None
 
-    def add_proposal(self, proposal: Proposal) -> None:
-        _insert(self._connection, "proposals", proposal)
+    def add_proposal(self, proposal: Proposal, behaviour: str = "") -> None:
+        """Add a row, and how the candidate behaved if that is to be known again."""
+        with self._connection:
+            _insert(self._connection, "proposals", proposal)
+            if behaviour:
+                self._connection.execute(_BEHAVIOURS)
+                self._connection.execute("INSERT INTO behaviours VALUES (?, ?)", (proposal.id, behaviour))
+
+    def behaviours(self, batch: int) -> dict[str, float]:
+        """Objectives of the proposals of a batch by their behaviour, the first one's of each."""
+        with self._connection:
+            self._connection.execute(_BEHAVIOURS)
+        rows = self._connection.execute(
+            "SELECT behaviour, objective FROM behaviours JOIN proposals ON id = proposal "
+            "WHERE batch = ? AND objective IS NOT NULL ORDER BY id DESC",
+            (batch,),
+        )
+        return {row["behaviour"]: row["objective"] for row in rows}
 
     def add_update(self, update: UpdateRow) -> None:
-        _insert(self._connection, "updates", update)
+        with self._connection:
+            _insert(self._connection, "updates", update)
 
     def set_rewards(self, rewards: dict[int, float]) -> None:
         """Write the rewards of proposals by id, once their batch is complete."""

@@ -23,6 +23,7 @@ from ahd.schedule import Batch, Schedule
 from ahd.search import Evaluator, Search
 from ahd.store import Proposal, Store, UpdateRow
 from evaluators.outcome import Outcome
+from evaluators.probe import Probe
 from operators.model import Direction, Model, Reply, Request
 from operators.syntax import normalise
 from problems.problem import Problem
@@ -145,10 +146,12 @@ class Remembering:
         self._evaluator = evaluator
         self._known: dict[str, Future[Outcome]] = {}
 
-    def submit(self, source: str, split: str = "train", size: int | None = None) -> "Future[Outcome]":
+    def submit(
+        self, source: str, split: str = "train", size: int | None = None, *, probe: Probe | None = None
+    ) -> "Future[Outcome]":
         normal = normalise(source)
         if normal not in self._known:
-            self._known[normal] = self._evaluator.submit(source, split, size)
+            self._known[normal] = self._evaluator.submit(source, split, size, probe=probe)
         return self._known[normal]
 
 

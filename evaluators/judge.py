@@ -17,6 +17,40 @@ def fault(problem: Task, what: str) -> SandboxError:
     return SandboxError(f"problem {problem.name}{f' ({problem.origin})' * bool(problem.origin)}: {what}")
 
 
+def decided(problem: Task, answer: bytes) -> np.ndarray | tuple[Status, str]:
+    """The decisions in a worker's answer, not yet verified; or how the candidate failed, and why.
+
+    Raises:
+        SandboxError: the candidate could not be run, or the answer is none.
+    """
+    line, _, frame = answer.partition(b"\n")
+    try:
+        ending = json.loads(line)
+        how, code, text = str(ending["how"]), int(ending["code"]), frames.clean(str(ending["text"]))
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        raise SandboxError("the answer of the sandbox worker cannot be read") from None
+    if how == "fault":
+        raise fault(problem, text)
+    if how in ("timeout", "starved"):
+        return Status.TIMEOUT, text
+    if how == "exit":
+        return Status.CRASHED, f"left the process with exit code {code}"
+    if how == "signal" and code == signal.SIGSYS:
+        return Status.FORBIDDEN, "made a system call that ends its process"
+    if how == "signal":
+        try:
+            name = signal.Signals(code).name
+        except ValueError:
+            name = str(code)
+        return Status.CRASHED, f"was killed by {name}"
+    if how != "frame":
+        return Status.CRASHED, text
+    try:
+        return frames.decode(frame)
+    except frames.BadFrame as error:
+        return Status.CRASHED, str(error)
+
+
 def judge(
     problem: Task, instances: np.ndarray, answer: bytes, seed: int = 0
 ) -> tuple[Status, str, float | None]:
@@ -28,32 +62,7 @@ def judge(
         SandboxError: the candidate could not be run, the answer is none, or the verifier fails: it raised
             something else than ``InvalidSolution`` or ``NonFinite``, or returned no number.
     """
-    line, _, frame = answer.partition(b"\n")
-    try:
-        ending = json.loads(line)
-        how, code, text = str(ending["how"]), int(ending["code"]), frames.clean(str(ending["text"]))
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        raise SandboxError("the answer of the sandbox worker cannot be read") from None
-    if how == "fault":
-        raise fault(problem, text)
-    if how in ("timeout", "starved"):
-        return Status.TIMEOUT, text, None
-    if how == "exit":
-        return Status.CRASHED, f"left the process with exit code {code}", None
-    if how == "signal" and code == signal.SIGSYS:
-        return Status.FORBIDDEN, "made a system call that ends its process", None
-    if how == "signal":
-        try:
-            name = signal.Signals(code).name
-        except ValueError:
-            name = str(code)
-        return Status.CRASHED, f"was killed by {name}", None
-    if how != "frame":
-        return Status.CRASHED, text, None
-    try:
-        result = frames.decode(frame)
-    except frames.BadFrame as error:
-        return Status.CRASHED, str(error), None
+    result = decided(problem, answer)
     if isinstance(result, tuple):
         return *result, None
     try:

@@ -26,7 +26,9 @@ class Outcome:
 
     ``objective`` is minimised and is set exactly when ``status`` is ``OK``; ``detail`` is a short,
     printable reason for anything else; ``seconds`` is the wall time of the evaluation. ``path`` says
-    how the candidate ran: ``interpreted``, ``compiled``, or empty when that is not known.
+    how the candidate ran: ``interpreted``, ``compiled``, or empty when that is not known. ``behaviour`` is
+    a digest of what it decided on the instances of a probe, if there was one; an ``OK`` candidate with
+    a ``detail`` was known by it, and has the objective of the one it is known from.
 
     Raises:
         ValueError: if the objective and the status contradict each other.
@@ -37,6 +39,7 @@ class Outcome:
     detail: str = ""
     seconds: float = 0.0
     path: str = ""
+    behaviour: str = ""
 
     def __post_init__(self) -> None:
         if (self.status is Status.OK) != (self.objective is not None):

@@ -8,7 +8,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from types import TracebackType
@@ -18,10 +18,11 @@ import numpy as np
 from multiprocess.connection import Pipe
 
 from evaluators import confine, frames, layers
-from evaluators.judge import fault, judge
+from evaluators.judge import decided, fault, judge
 from evaluators.launch import ALLOWED, CleanProcess
 from evaluators.layers import Mode
 from evaluators.outcome import Outcome, SandboxError, Status
+from evaluators.probe import Probe, behaviour
 from evaluators.task import COMPILE_SECONDS, MAX_SECONDS, Task, scaled_limit
 from evaluators.watch import TICK, wall_cap
 from evaluators.worker import Order, packed, serve
@@ -59,6 +60,7 @@ class _Job:
     future: "Future[Outcome]"
     first: int = 0
     """Number of the first of ``instances`` among those of the split and size."""
+    probe: Probe | None = None
 
     def parts(self, most: int) -> "Iterator[_Job]":
         """The job for at most ``most`` instances at a time (0: all)."""
@@ -115,11 +117,13 @@ class Sandbox:
         size: int | None = None,
         time_limit: float | None = None,
         seed: int = 0,
+        probe: Probe | None = None,
     ) -> "Future[Outcome]":
         """Evaluate ``source``; the future never raises for anything the candidate does.
 
         ``size`` defaults to the split's first; ``time_limit`` is CPU seconds for this evaluation;
-        ``seed`` is that of the solver of a seeded problem.
+        ``seed`` is that of the solver of a seeded problem. With a ``probe`` a candidate that fails on its
+        instances, or that is known by what it decides there, is not evaluated on the others.
 
         Raises:
             ValueError: the problem has no such split or size, or the time limit is out of range.
@@ -147,7 +151,7 @@ class Sandbox:
             with self._submitting:
                 if self._closed.is_set():
                     raise RuntimeError("the sandbox is closed")
-                self._jobs.put(_Job(source, split, size, limit, instances, seed, future))
+                self._jobs.put(_Job(source, split, size, limit, instances, seed, future, probe=probe))
         return future
 
     @property
@@ -301,16 +305,42 @@ class _Slot:
         Raises:
             SandboxError: the problem or the sandbox does not work.
         """
-        seconds, objectives, paths = 0.0, [], set()
+        seconds, objectives, paths, seen = 0.0, [], set(), ""
+        if job.probe is not None and (count := job.probe.count(len(job.instances))):
+            found = self._look(replace(job, instances=job.instances[:count]), job.probe.known)
+            if isinstance(found, Outcome):
+                return found
+            seen, seconds = found
         for part in job.parts(self._sandbox.problem.chunk):
             outcome = self._in_best_form(part)
             seconds += outcome.seconds
             if outcome.objective is None or len(part.instances) == len(job.instances):
-                return replace(outcome, seconds=seconds)
+                return replace(outcome, seconds=seconds, behaviour=seen)
             objectives.append(outcome.objective * len(part.instances))
             paths.add(outcome.path)
         path = paths.pop() if len(paths) == 1 else ""
-        return Outcome(Status.OK, math.fsum(objectives) / len(job.instances), "", seconds, path)
+        objective = math.fsum(objectives) / len(job.instances)
+        return Outcome(Status.OK, objective, "", seconds, path, seen)
+
+    def _look(self, job: _Job, known: Mapping[str, float]) -> Outcome | tuple[str, float]:
+        """The outcome of a candidate that fails on the instances of a job, or decides there as a known one;
+        else its behaviour and the seconds it took.
+
+        Raises:
+            SandboxError: the problem or the sandbox does not work.
+        """
+        answer = self._answered(job, compiled=False)
+        if isinstance(answer, Outcome):
+            return answer
+        decisions = decided(self._sandbox.problem, answer.frame)
+        seconds = time.monotonic() - answer.start
+        if isinstance(decisions, tuple):
+            return Outcome(decisions[0], None, decisions[1], seconds, "interpreted")
+        seen = behaviour(decisions)
+        if seen not in known:
+            return seen, seconds
+        told = f"decides as an earlier candidate on {len(job.instances)} instances"
+        return Outcome(Status.OK, known[seen], told, seconds, "interpreted", seen)
 
     def _in_best_form(self, job: _Job) -> Outcome:
         """The outcome of the interpreted form; of the compiled one where that takes long and this is ok."""
@@ -332,6 +362,19 @@ class _Slot:
     def _in_form(self, job: _Job, compiled: bool) -> Outcome:
         """The outcome of a job in one form.
 
+        Raises:
+            SandboxError: the problem or the sandbox does not work.
+        """
+        answer = self._answered(job, compiled)
+        if isinstance(answer, Outcome):
+            return answer
+        status, text, objective = judge(self._sandbox.problem, job.instances, answer.frame, job.seed)
+        path = "compiled" if compiled else "interpreted"
+        return Outcome(status, objective, text, time.monotonic() - answer.start, path)
+
+    def _answered(self, job: _Job, compiled: bool) -> "_Answer | Outcome":
+        """What a worker answers to a job; or the outcome of a candidate that none survives.
+
         A worker may die of its candidate or of something else, such as a machine short of memory, which
         may also kill the candidate's own process, or so busy that it never runs. So the candidate is tried
         again, on a fresh worker where that died, and has failed only if that happens again.
@@ -340,7 +383,6 @@ class _Slot:
             SandboxError: the problem or the sandbox does not work.
         """
         detail, seconds = "", 0.0
-        path = "compiled" if compiled else "interpreted"
         for attempt in range(ATTEMPTS):
             failure = self._start()
             if failure is not None:
@@ -356,12 +398,18 @@ class _Slot:
             else:
                 if attempt + 1 < ATTEMPTS and _may_be_the_machines_fault(answer):
                     continue
-                problem = self._sandbox.problem
-                status, text, objective = judge(problem, job.instances, answer, job.seed)
-                return Outcome(status, objective, text, time.monotonic() - start, path)
+                return _Answer(answer, start)
         if self._sandbox._closed.is_set():
             detail = "the sandbox was closed"
-        return Outcome(Status.CRASHED, None, detail, seconds, path)
+        return Outcome(Status.CRASHED, None, detail, seconds, "compiled" if compiled else "interpreted")
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a worker answered to a job that was begun at ``start`` (of ``time.monotonic``)."""
+
+    frame: bytes
+    start: float
 
 
 class _Worker:

@@ -80,14 +80,15 @@ def test_what_is_worth_less_elsewhere_is_dropped_too(tmp_path: Path) -> None:
 
 
 def test_rows_are_shown_without_the_objective_that_was_not_reproduced() -> None:
-    """Only what was dropped changes."""
+    """Only what was dropped changes, and its duplicates do."""
     rows = [
         Proposal(
             **dict.fromkeys(Proposal.__dataclass_fields__)
-            | {"id": number, "objective": 1.0, "outcome": "ok", "detail": ""}
+            | {"id": number, "objective": 1.0, "outcome": "ok", "detail": "", "duplicate_of": of}
         )
-        for number in (1, 2)
+        for number, of in ((1, None), (2, None), (3, 1), (4, 2))
     ]
-    first, second = corrected(rows, {2: Dropped(NOT_REPRODUCED, "why")})
-    assert first is rows[0]
-    assert (second.objective, second.outcome, second.detail) == (None, NOT_REPRODUCED, "why")
+    first, second, third, fourth = corrected(rows, {2: Dropped(NOT_REPRODUCED, "why")})
+    assert (first, third) == (rows[0], rows[2])
+    for row in (second, fourth):
+        assert (row.objective, row.outcome, row.detail) == (None, NOT_REPRODUCED, "why")

@@ -44,7 +44,9 @@ class Judge:
 
     def __exit__(self, *exc: object) -> None: ...
 
-    def submit(self, source: str, split: str = "train", size: int | None = None) -> "Future[Outcome]":
+    def submit(
+        self, source: str, split: str = "train", size: int | None = None, **named: Any
+    ) -> "Future[Outcome]":
         future: Future[Outcome] = Future()
         value = self.known.get(source, 6.3 + digest(source) % 20 / 25)
         if source not in self.known and digest(source) % 3 == 0:

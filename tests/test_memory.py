@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,7 +38,9 @@ def write(request: Request, weights: object) -> str:
 class Evaluator:
     """Fails what names nothing, with a hostile reason, and what does not compile."""
 
-    def submit(self, source: str, split: str = "train", size: int | None = None) -> "Future[Outcome]":
+    def submit(
+        self, source: str, split: str = "train", size: int | None = None, **named: Any
+    ) -> "Future[Outcome]":
         future: Future[Outcome] = Future()
         outcome = Outcome(Status.OK, 1.0 + digest(source) % 50)
         if "nothing" in source:

@@ -5,6 +5,7 @@ import os
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from operators.model import Model
 from tests.fakes import PROBLEM, FakeEvaluator, FakeModel, Recorder
 
 CONFIG = RunConfig("fake", budget=130, seed=3, scope="all", reward=Reward.PAPER)
+LOOKING = replace(CONFIG, probe=4)
 
 
 def search(
@@ -105,11 +107,15 @@ def test_a_stop_is_noted_and_asked_for(tmp_path: Path) -> None:
     assert len(store.proposals()) < 10
 
 
-@pytest.mark.parametrize("method", [Method.ESOPT, Method.EOH, Method.SAMPLE_ESOPT])
+@pytest.mark.parametrize(
+    "changed",
+    [{"method": Method.ESOPT}, {"method": Method.EOH}, {"method": Method.SAMPLE_ESOPT}, {"probe": 4}],
+    ids=str,
+)
 @pytest.mark.parametrize("stop", [0, 1, 7, 24, 25, 61, 90, 139])
-def test_resume_equals_the_uninterrupted_run(tmp_path: Path, method: Method, stop: int) -> None:
+def test_resume_equals_the_uninterrupted_run(tmp_path: Path, changed: dict[str, Any], stop: int) -> None:
     """Stopped after any number of replies and resumed: same rows, same updates, same weights."""
-    config = replace(CONFIG, method=method)
+    config = replace(CONFIG, **changed)
     whole = Store.create(tmp_path / "whole", config)
     model = FakeModel()
     best = search(whole, model).run()
@@ -197,6 +203,35 @@ def test_repeats_are_not_evaluated_again(tmp_path: Path) -> None:
         assert first.id < row.id
         assert first.outcome == row.outcome
         assert first.objective == row.objective
+
+
+def test_looking_first_saves_evaluations_and_changes_nothing_else(tmp_path: Path) -> None:
+    """Where equal behaviour means an equal objective, a run that looks at candidates first proposes and keeps
+    the same; what it recognises is a duplicate that was not evaluated itself."""
+    plain, looking = Store.create(tmp_path / "plain", CONFIG), Store.create(tmp_path / "looking", LOOKING)
+    assert search(plain).run() == search(looking).run()
+    known = [row for row in looking.proposals() if row.objective is not None and row.detail]
+    assert known
+    for row in known:
+        assert row.duplicate_of is not None
+        assert not row.evaluated
+    same = [[replace(row, detail="") for row in timeless(store.proposals())] for store in (plain, looking)]
+    assert same[0] == same[1]
+    assert sum(row.evaluated for row in looking.proposals()) < sum(row.evaluated for row in plain.proposals())
+
+
+def test_candidates_are_told_from_those_of_earlier_batches_only(tmp_path: Path) -> None:
+    """Which of a batch comes first is chance, so that none of it is known to the others."""
+    store = Store.create(tmp_path / "run", LOOKING)
+    search(store).run()
+    rows = {row.id: row for row in store.proposals()}
+    first = {}
+    for row in rows.values():
+        if row.objective is not None:
+            first.setdefault(row.objective, row.batch)
+    for row in rows.values():
+        if row.objective is not None and row.detail:
+            assert first[row.objective] != row.batch
 
 
 def test_a_population_that_finds_nothing_starts_from_a_known_heuristic(tmp_path: Path) -> None:

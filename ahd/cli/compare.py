@@ -66,7 +66,13 @@ def compare(
             metavar="ARM", help="The arm that others are held against (default: eoh, else the first)."
         ),
     ] = "",
-    jobs: Annotated[int, typer.Option(help="Runs side by side, each on its share of the cores.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Runs side by side, each on its share of the cores (default: with the default model on "
+            "CPU one per core, as memory allows; else 1)."
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the comparison (default: in results, named by its plan).")
     ] = None,

@@ -140,6 +140,14 @@ def run(
             "without the model; try 0.3.",
         ),
     ] = DEFAULTS.tune,
+    probe: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Look at candidates on N training instances first: one that decides there as an earlier one "
+            "is not evaluated on the others; try 4.",
+        ),
+    ] = DEFAULTS.probe,
     timeout: Annotated[
         float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
     ] = DEFAULTS.timeout,
@@ -209,6 +217,7 @@ def run(
         insights=insights,
         init_share=init_share,
         tune=tune,
+        probe=probe,
         timeout=timeout,
         memory_mb=memory_mb,
         sandbox=sandbox.value,

@@ -24,7 +24,7 @@ class Output:
     csv: Path | None = None
 
 
-def run_compare(plan: Plan, out: Path | None, against: str, at_once: int, output: Output) -> None:
+def run_compare(plan: Plan, out: Path | None, against: str, at_once: int | None, output: Output) -> None:
     """Carry out a plan, or what is left of it, and print what it found.
 
     Raises:

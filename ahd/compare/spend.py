@@ -29,7 +29,7 @@ def spend(
         valid=found["valid"],
         prompt_tokens=found["prompt_tokens"],
         completion_tokens=found["completion_tokens"],
-        evaluations=sum(row.evaluation_seconds > 0 for row in rows),
+        evaluations=sum(row.evaluated for row in rows),
         updates=found["updates_made"],
         seconds=Seconds(**found["seconds"]),
         wall_seconds=wall_seconds,
