@@ -37,6 +37,8 @@ LARGEST = 1e150
 """Beyond it the squares of objectives overflow."""
 PATIENCE = 2.0
 """Times the limit on the training instances: one that just keeps it has to keep it here too."""
+LINES = 2
+"""Heuristics of which that is said: the simplest and the best; others take as long."""
 SLOW = 2.0
 """Seconds of all evaluations of a heuristic from which the user is told that this takes a while."""
 
@@ -95,6 +97,8 @@ class CarryOver:
         self._seeds = tuple(derive(config.seed, "fresh", number) for number in range(DRAWS))
         self._sandbox: Sandbox | None = None
         self._simplest: tuple[float, dict[int, float]] | None = None
+        self._found: dict[str, dict[int, Outcome]] = {}
+        self._told = 0
 
     def __enter__(self) -> Self:
         return self
@@ -135,6 +139,7 @@ class CarryOver:
             return None
         trained, fresh = self._simplest
         found = self._on_fresh(self._sandbox, best.code, f"proposal {best.proposal}", list(fresh))
+        self._found[best.code] = found
         failed = [outcome for outcome in found.values() if not outcome.ok]
         if failed:
             return failed[0]
@@ -147,6 +152,19 @@ class CarryOver:
         size = statistics.fmean(map(abs, fresh.values())) / self._count
         gained = tuple(fresh[number] - objective for number, objective in ours.items())
         return Gains(trained - best.objective, gained, LEAST_SPREAD * size)
+
+    def fresh(self, best: Individual) -> float | None:
+        """The mean objective of ``best`` on the fresh sets that the simplest does not fail on; None where
+        there is none, or it fails.
+
+        Raises:
+            SandboxError, KeyboardInterrupt: see ``fault``.
+        """
+        if best.code not in self._found:
+            self.gains(best)
+        found = list(self._found.get(best.code, {}).values())
+        values = [outcome.objective for outcome in found if outcome.objective is not None]
+        return statistics.fmean(values) if found and len(values) == len(found) else None
 
     @property
     def _count(self) -> int:
@@ -197,7 +215,8 @@ class CarryOver:
             if not outcome.ok and outcome.status is not Status.TIMEOUT:
                 outcome = submit(number).result()
             seconds = outcome.seconds * math.ceil(len(futures) / self._config.workers)
-            if not found and seconds > SLOW:
+            if not found and seconds > SLOW and self._told < LINES:
+                self._told += 1
                 self._tell(
                     f"{name} is evaluated on {len(futures)} fresh training sets: about {seconds:.0f} s"
                 )

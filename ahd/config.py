@@ -115,8 +115,8 @@ class RunConfig:
     the initial population's, so that runs at different ones begin alike; None: ``temperature``.
     ``structured``: replies are held to the problem's grammar (``operators.grammar``). Prompts after
     the initial population tell why an attempt failed with ``feedback``, and ``insights`` if there are any.
-    ``probe``: candidates are looked at on so many instances first (``evaluators.probe``). ``validity_floor``
-    0: weights are never rolled back.
+    ``probe``: candidates are looked at on so many instances first (``evaluators.probe``). ``finalists``: of
+    so many the result is chosen (``ahd.finalists``). ``validity_floor`` 0: weights are never rolled back.
 
     Raises:
         ConfigError: a value out of range, or two that contradict each other.
@@ -152,6 +152,7 @@ class RunConfig:
     init_share: float = 0.2
     tune: float = 0.0
     probe: int = 0
+    finalists: int = 1
     timeout: float = 0.0
     memory_mb: int = 2048
     sandbox: str = "auto"
@@ -176,6 +177,7 @@ class RunConfig:
             ("init_share", 0.0, 10.0),
             ("tune", 0.0, 0.9),
             ("probe", 0, 1000),
+            ("finalists", 1, 1000),
             ("timeout", 0.0, 86400.0),
             ("max_tokens", 0, 32768),
             ("memory_mb", 256, 1 << 20),

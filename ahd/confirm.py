@@ -33,19 +33,23 @@ def confirm(
     store: Store,
     tell: Callable[[str], None],
     fault: Callable[[Individual], str] = lambda best: "",
+    count: int = 1,
 ) -> None:
-    """Drop the best of the population until it scores what it scored and has no ``fault``; the run file
-    remembers which.
+    """Drop the best of the population until the first ``count`` score what they scored and have no
+    ``fault``; the run file remembers which.
 
     The rows of the run file stay as they are: a run that is resumed has to meet them again.
     """
     reasons = {outcome: _reasons(store, outcome) for outcome in OUTCOMES}
-    while (best := population.best) is not None:
+    passed = 0
+    while passed < min(count, len(population)):
+        best = population.members[passed]
         outcome, reason = NOT_REPRODUCED, _difference(best, submit)
         if not reason:
             outcome, reason = TRAINING_ONLY, fault(best)
         if not reason:
-            return
+            passed += 1
+            continue
         tell(f"proposal {best.proposal} is dropped: {reason}")
         population.members.remove(best)
         if best.proposal is not None:

@@ -10,6 +10,7 @@ from typing import Any
 from ahd.confirm import dropped
 from ahd.display.replay import Narrator, kept, stored_start
 from ahd.events import Event, Evolved, Finished
+from ahd.finalists import chosen
 from ahd.store import Span, Store, is_being_written
 
 
@@ -64,6 +65,7 @@ class Follower:
             started = stored_start(store)
             rows, updates = store.proposals(after=self._row), store.updates(after=self._update)
             gone, ended = dropped(store), store.meta_record("finished")
+            first = chosen(store)
         self._row = rows[-1].id if rows else self._row
         self._update = updates[-1].id if updates else self._update
         events: list[tuple[float, Event]] = []
@@ -76,8 +78,8 @@ class Follower:
         events += narrator.tell(rows, updates, over=state is State.DONE)
         if state in (State.DONE, State.INTERRUPTED) and ended is not None:
             at = max([span.ended for span in spans] + [row.created for row in narrator.rows[-1:]])
-            if gone:
-                events.append((at, Evolved(kept(started, narrator.rows, gone))))
+            if gone or first:
+                events.append((at, Evolved(kept(started, narrator.rows, gone, first))))
             with suppress(TypeError):  # a record of another version: the run is shown without its end
                 events.append((at, Finished(**(ended | {"folder": store.folder}))))
         return Look(state, events, list(_pauses(spans)))

@@ -18,6 +18,7 @@ from ahd.confirm import confirm
 from ahd.es.perturbation import scales
 from ahd.es.schedule import sigma_at
 from ahd.events import Display, Note
+from ahd.finalists import choose
 from ahd.insights.source import source_of
 from ahd.learning import Learner
 from ahd.memory import Memory
@@ -108,15 +109,20 @@ class Search:
         return self._confirmed()
 
     def _confirmed(self) -> Individual:
-        """The best heuristic that scores again what it scored, and elsewhere too; the problem's own where
-        none does."""
+        """The best heuristic that scores again what it scored, and elsewhere too: of the finalists, the best
+        elsewhere. The problem's own where none does."""
         before = self.population.best
 
         def tell(text: str) -> None:
             self.display.show(Note(text))
 
         with CarryOver(self.problem, self.config, tell, self.check_stop) as carry_over:
-            confirm(self.population, self.evaluator.submit, self.store, tell, carry_over.fault)
+            count = self.config.finalists
+            if count > 1 and self.problem.redraw is not None:
+                tell(f"comparing the {min(count, len(self.population))} best on fresh training sets")
+            confirm(self.population, self.evaluator.submit, self.store, tell, carry_over.fault, count)
+            if count > 1:
+                choose(self.population, count, carry_over.fresh, self.store, tell)
         if self.population.best is None:
             self._begin_with_simplest()
         if self.population.best != before:

@@ -17,11 +17,12 @@ from ahd.announce import directions
 from ahd.config import ConfigError, Insights
 from ahd.confirm import corrected, dropped
 from ahd.display.jsonl import as_json as plain_json
-from ahd.display.replay import stored_start, survivors
+from ahd.display.replay import led, stored_start, survivors
 from ahd.display.text import clean, clean_block, duration, percent, rate, signed_percent, snippet
 from ahd.es.moments import mean_and_spread
 from ahd.events import Member, Started
 from ahd.figures import figures
+from ahd.finalists import chosen
 from ahd.gap import relative_gap
 from ahd.insights.questions import Question, questions
 from ahd.insights.rules import by_rule
@@ -48,10 +49,12 @@ class Run:
     schedule: str
     wall_seconds: float
     questions: Sequence[Question] = ()
+    chosen: int | None = None
 
     @property
     def members(self) -> tuple[Member, ...]:
-        return survivors(self.started, self.rows)
+        """The population, the result of the run first."""
+        return led(survivors(self.started, self.rows), self.chosen)
 
     def gap(self, objective: float | None) -> float | None:
         return relative_gap(objective, self.started.reference)
@@ -79,6 +82,7 @@ def read(folder: Path) -> Run:
             store.meta("schedule") or "",
             store.wall_seconds(),
             questions(store),
+            chosen(store),
         )
     finally:
         store.close()

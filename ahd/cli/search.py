@@ -148,6 +148,14 @@ def run(
             "is not evaluated on the others; try 4.",
         ),
     ] = DEFAULTS.probe,
+    finalists: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="At the end, the result is the one of the N best that does best on instances drawn afresh; "
+            "try 10.",
+        ),
+    ] = DEFAULTS.finalists,
     timeout: Annotated[
         float, typer.Option(help="CPU seconds a candidate may take (0: the problem's own limit).")
     ] = DEFAULTS.timeout,
@@ -218,6 +226,7 @@ def run(
         init_share=init_share,
         tune=tune,
         probe=probe,
+        finalists=finalists,
         timeout=timeout,
         memory_mb=memory_mb,
         sandbox=sandbox.value,

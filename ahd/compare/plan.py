@@ -38,7 +38,7 @@ _OF_ALL = {
 }
 """Fields that all runs of a comparison share: what is spent, where and how a run works, how it begins."""
 
-SEARCH_OPTIONS = ("tune", "probe", "structured", "feedback", "insights")
+SEARCH_OPTIONS = ("tune", "probe", "finalists", "structured", "feedback", "insights")
 """Options in which runs found in a folder may differ and still be compared, as arms of their own."""
 
 

@@ -8,6 +8,7 @@ from ahd import announce
 from ahd.config import ConfigError
 from ahd.confirm import dropped
 from ahd.events import Event, Evolved, Member, Note, Started
+from ahd.finalists import chosen
 from ahd.population import entrants
 from ahd.schedule import plan
 from ahd.store import Proposal, Store, UpdateRow
@@ -39,14 +40,21 @@ def survivors(started: Started, rows: Sequence[Proposal]) -> tuple[Member, ...]:
     return tuple(sorted(distinct.values(), key=lambda member: member.objective)[: started.config.population])
 
 
-def kept(started: Started, rows: Sequence[Proposal], gone: Collection[int]) -> tuple[Member, ...]:
-    """The population at the end of a run that dropped the proposals ``gone``: the others of it, or the
-    simplest known heuristic where there is none."""
+def kept(
+    started: Started, rows: Sequence[Proposal], gone: Collection[int], first: int | None
+) -> tuple[Member, ...]:
+    """The population at the end of a run that dropped the proposals ``gone`` and chose ``first``: the others
+    of it, the chosen one first, or the simplest known heuristic where there is none."""
     members = tuple(member for member in survivors(started, rows) if member.proposal not in gone)
     if members or not started.known:
-        return members
+        return led(members, first)
     name, objective = next(iter(started.known.items()))
     return (Member(objective, name, None, ""),)
+
+
+def led(members: Sequence[Member], first: int | None) -> tuple[Member, ...]:
+    """``members`` with this proposal in front, where one was chosen."""
+    return tuple(sorted(members, key=lambda member: first is None or member.proposal != first))
 
 
 def stored_start(store: Store) -> Started:
@@ -133,7 +141,7 @@ def replay(folder: Path, proposals: int | None = None) -> Iterator[tuple[float, 
     try:
         started, rows, updates = stored_start(store), store.proposals(), store.updates()
         created = float(store.meta("created") or 0.0)
-        gone = dropped(store)
+        gone, first = dropped(store), chosen(store)
     finally:
         store.close()
     yield created, started
@@ -141,5 +149,5 @@ def replay(folder: Path, proposals: int | None = None) -> Iterator[tuple[float, 
     if proposals is not None and shown:
         updates = [update for update in updates if update.batch != shown[-1].batch]
     yield from Narrator(started).tell(shown, updates, over=True)
-    if gone and len(shown) == len(rows):
-        yield rows[-1].created, Evolved(kept(started, rows, gone))
+    if (gone or first) and len(shown) == len(rows):
+        yield rows[-1].created, Evolved(kept(started, rows, gone, first))

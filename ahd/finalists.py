@@ -1,0 +1,48 @@
+"""Of the best heuristics of a run, the one that does best on instances drawn afresh is its result."""
+
+from collections.abc import Callable
+
+from ahd.population import Individual, Population
+from ahd.store import Store
+
+CHOSEN = "chosen"
+"""Key of the run file: the proposal that was chosen before the one that is best on the training instances."""
+
+
+def choose(
+    population: Population,
+    count: int,
+    fresh: Callable[[Individual], float | None],
+    store: Store,
+    tell: Callable[[str], None],
+) -> None:
+    """Bring the best of the first ``count`` members by ``fresh`` to the front of the population.
+
+    ``fresh`` is the mean objective on instances drawn afresh, None where there is none. Of equals the one
+    that is better on the training instances is chosen. The run file remembers it.
+    """
+    known = [
+        (value, individual)
+        for individual in population.members[:count]
+        if (value := fresh(individual)) is not None
+    ]
+    if len(known) < 2:
+        return
+    value, best = min(known, key=lambda each: each[0])
+    first, trained = known[0]
+    if best == trained:
+        tell(f"proposal {best.proposal} is also the best of {len(known)} on fresh training sets")
+        return
+    population.members.remove(best)
+    population.members.insert(0, best)
+    store.set_meta(**{CHOSEN: str(best.proposal)})
+    tell(
+        f"proposal {best.proposal} is chosen of {len(known)}: {value:.10g} on fresh training sets, where "
+        f"proposal {trained.proposal}, the best on the training instances, has {first:.10g}"
+    )
+
+
+def chosen(store: Store) -> int | None:
+    """The proposal that was chosen; None: the best on the training instances is the result."""
+    text = store.meta(CHOSEN)
+    return int(text) if text is not None and text.isdecimal() else None
