@@ -116,6 +116,33 @@ def test_the_learning_trial() -> None:
     )
 
 
+def test_comparisons() -> None:
+    """Each row of docs/results.md is an arm of a published comparison, and every arm has its row."""
+    rows = table("docs/results.md", "comparison", "problem", "arm")
+    wanted = []
+    for file in sorted((PUBLISHED / "comparisons").glob("*/comparison.json")):
+        for setting in json.loads(file.read_text())["settings"]:
+            found = {
+                each["arm"]: each
+                for each in setting["differences"]
+                if each["metric"] == "test" and each["against"] == "eoh"
+            }
+            digits = setting["decimals"]
+            for arm in setting["arms"]:
+                train, test, difference = arm["train"], arm["test"], found.get(arm["arm"])
+                told = ["-", "-"]
+                if difference:
+                    low, mean, high = (difference[key] for key in ("low", "mean", "high"))
+                    told = [f"{mean:.4f} [{low:.4f}, {high:.4f}]", f"{difference['p_holm']:.3f}"]
+                spread = [f"{each['mean']:.{digits}f} ± {each['sd']:.4f}" for each in (train, test)]
+                name = f"[{file.parent.name}](../results/published/comparisons/{file.parent.name}/summary.md)"
+                label = f"`{arm['arm']}`"
+                seeds = str(train["count"])
+                best = f"{test['best']:.{digits}f}"
+                wanted.append([name, setting["problem"], label, seeds, *spread, best, *told])
+    assert sorted(rows) == sorted(wanted)
+
+
 def test_settings_of_the_learning() -> None:
     """The table of settings is the one that the benchmark makes of the file."""
     found = settings_table(read([PUBLISHED / "learning/settings.jsonl"]))

@@ -68,3 +68,20 @@ def test_one_that_fails_only_later_has_failed() -> None:
         outcome = sandbox.submit(code, probe=Probe(4, {})).result()
         assert outcome.status is Status.RUNTIME_ERROR
         assert sandbox.submit(code.replace("assert", "pass #"), probe=Probe(4, {})).result().ok
+
+
+@pytest.mark.parametrize("name", registry.packaged())
+def test_every_problem_can_be_looked_at(name: str) -> None:
+    """Also where a referee asks, a solver is guided, or instances come in parts: the objective is that of an
+    evaluation without a look, and the second of two equal candidates is known."""
+    problem = registry.load(name)
+    _, code = problem.simplest
+    with Sandbox(problem) as sandbox:
+        plain = sandbox.submit(code).result()
+        first = sandbox.submit(code, probe=Probe(4, {})).result()
+        assert (first.status, first.objective, first.detail) == (plain.status, plain.objective, plain.detail)
+        count = Probe(4, {}).count(len(problem.instances("train", problem.sizes["train"][0])))
+        assert bool(first.behaviour) == bool(count)
+        if count:
+            second = sandbox.submit(code + "\n# again\n", probe=Probe(4, {first.behaviour: 2.5})).result()
+            assert second.objective == 2.5
