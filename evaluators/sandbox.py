@@ -8,68 +8,37 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from multiprocess.connection import Pipe
 
 from evaluators import confine, frames, layers
+from evaluators.job import Job
 from evaluators.judge import decided, fault, judge
-from evaluators.launch import ALLOWED, CleanProcess
+from evaluators.launch import ALLOWED
 from evaluators.layers import Mode
 from evaluators.outcome import Outcome, SandboxError, Status
 from evaluators.probe import Probe, behaviour
-from evaluators.task import COMPILE_SECONDS, MAX_SECONDS, Task, scaled_limit
+from evaluators.task import MAX_SECONDS, Task, scaled_limit
 from evaluators.watch import TICK, wall_cap
-from evaluators.worker import Order, packed, serve
+from evaluators.worker_process import WorkerDied, WorkerProcess
 
 MAX_SOURCE = 200_000
 """Most bytes of source a candidate may have."""
 MEMORY_MB = (256, 1 << 20)
 """Least and most MiB a candidate can be given."""
-START_LIMIT = 120.0
-"""Seconds a worker may take to load a problem (the first ever also compiles its loops)."""
 MAX_WORKERS = 1024
 STARTS = 3
 ATTEMPTS = 2
 """How often a candidate is tried when its worker dies under it."""
-LEAST_LIMIT = 1.0
-"""CPU seconds that a process with few of the instances gets at least, where the whole limit allows."""
 COMPILED_FROM = 256
 """Fewest instances for which a candidate may be compiled."""
 PATIENCE = 5.0
 """CPU seconds a candidate gets interpreted before it is compiled: most need fewer than compiling takes."""
-
-
-class _WorkerDied(Exception):
-    pass
-
-
-@dataclass(frozen=True)
-class _Job:
-    source: str
-    split: str
-    size: int
-    limit: float
-    instances: np.ndarray
-    seed: int
-    future: "Future[Outcome]"
-    first: int = 0
-    """Number of the first of ``instances`` among those of the split and size."""
-    probe: Probe | None = None
-
-    def parts(self, most: int) -> "Iterator[_Job]":
-        """The job for at most ``most`` instances at a time (0: all)."""
-        count = len(self.instances)
-        step = most if 0 < most < count else count
-        for first in range(0, count, step):
-            instances = self.instances[first : first + step]
-            share = max(self.limit * len(instances) / count, min(LEAST_LIMIT, self.limit))
-            yield replace(self, limit=share, instances=instances, seed=self.seed + first, first=first)
 
 
 class Sandbox:
@@ -105,7 +74,7 @@ class Sandbox:
             raise ValueError(f"memory_mb={memory_mb}: needs a value from {MEMORY_MB[0]} to {MEMORY_MB[1]}")
         if not 1 <= workers <= MAX_WORKERS:
             raise ValueError(f"workers={workers}: needs a value from 1 to {MAX_WORKERS}")
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._submitting = threading.Lock()
         self._slots = [_Slot(self, number) for number in range(workers)]
@@ -151,7 +120,7 @@ class Sandbox:
             with self._submitting:
                 if self._closed.is_set():
                     raise RuntimeError("the sandbox is closed")
-                self._jobs.put(_Job(source, split, size, limit, instances, seed, future, probe=probe))
+                self._jobs.put(Job(source, split, size, limit, instances, seed, future, probe=probe))
         return future
 
     @property
@@ -222,7 +191,7 @@ class _Slot:
     def __init__(self, sandbox: Sandbox, number: int) -> None:
         self._sandbox = sandbox
         self._number = number
-        self.worker: _Worker | None = None
+        self.worker: WorkerProcess | None = None
         self._thread = threading.Thread(target=self._serve, name=f"sandbox-{number}", daemon=True)
         self._thread.start()
 
@@ -274,11 +243,12 @@ class _Slot:
         for _ in range(STARTS):
             if self.worker is not None or self._sandbox._closed.is_set():
                 return None
-            worker = _Worker(self._sandbox, self._number)
+            sandbox = self._sandbox
+            worker = WorkerProcess(sandbox.problem, sandbox.memory_mb, sandbox.layers, self._number)
             self.worker = worker
             try:
                 answer = worker.ready()
-            except _WorkerDied as error:
+            except WorkerDied as error:
                 failure = SandboxError(f"the sandbox worker does not start: {error}")
             else:
                 if b"ready" in answer.partition(b"\n")[0]:
@@ -299,7 +269,7 @@ class _Slot:
         with contextlib.suppress(Exception):
             judge(problem, problem.instances("train", problem.sizes["train"][0])[:1], answer)
 
-    def _evaluate(self, job: _Job) -> Outcome:
+    def _evaluate(self, job: Job) -> Outcome:
         """The outcome of a job: of its parts, the mean objective, or the first failure.
 
         Raises:
@@ -322,7 +292,7 @@ class _Slot:
         objective = math.fsum(objectives) / len(job.instances)
         return Outcome(Status.OK, objective, "", seconds, path, seen)
 
-    def _look(self, job: _Job, known: Mapping[str, float]) -> Outcome | tuple[str, float]:
+    def _look(self, job: Job, known: Mapping[str, float]) -> Outcome | tuple[str, float]:
         """The outcome of a candidate that fails on the instances of a job, or decides there as a known one;
         else its behaviour and the seconds it took.
 
@@ -342,7 +312,7 @@ class _Slot:
         told = f"decides as an earlier candidate on {len(job.instances)} instances"
         return Outcome(Status.OK, known[seen], told, seconds, "interpreted", seen)
 
-    def _in_best_form(self, job: _Job) -> Outcome:
+    def _in_best_form(self, job: Job) -> Outcome:
         """The outcome of the interpreted form; of the compiled one where that takes long and this is ok."""
         if not may_be_compiled(self._sandbox.problem, job.instances):
             return self._in_form(job, compiled=False)
@@ -359,7 +329,7 @@ class _Slot:
                 break
         return replace(outcome, seconds=seconds)
 
-    def _in_form(self, job: _Job, compiled: bool) -> Outcome:
+    def _in_form(self, job: Job, compiled: bool) -> Outcome:
         """The outcome of a job in one form.
 
         Raises:
@@ -372,7 +342,7 @@ class _Slot:
         path = "compiled" if compiled else "interpreted"
         return Outcome(status, objective, text, time.monotonic() - answer.start, path)
 
-    def _answered(self, job: _Job, compiled: bool) -> "_Answer | Outcome":
+    def _answered(self, job: Job, compiled: bool) -> "_Answer | Outcome":
         """What a worker answers to a job; or the outcome of a candidate that none survives.
 
         A worker may die of its candidate or of something else, such as a machine short of memory, which
@@ -392,7 +362,7 @@ class _Slot:
                 break
             try:
                 answer = worker.run(job, compiled)
-            except _WorkerDied as error:
+            except WorkerDied as error:
                 detail, seconds = f"the worker process died: {error}", time.monotonic() - start
                 self._drop_worker()
             else:
@@ -410,119 +380,6 @@ class _Answer:
 
     frame: bytes
     start: float
-
-
-class _Worker:
-    """One worker process and the pipe to it. Nothing that comes out of the pipe is unpickled."""
-
-    def __init__(self, sandbox: Sandbox, slot: int) -> None:
-        self._connection, theirs = Pipe()
-        self._child = 0
-        self._referee = 0
-        problem = sandbox.problem
-        apart = (problem.function, problem.arguments) if problem.apart else None
-        order = Order(problem.origin, apart, sandbox.memory_mb, slot, sandbox.layers)
-        self._process: Any = CleanProcess(target=serve, args=(order, theirs), daemon=True)
-        self._process.start()
-        self.pid: int = self._process.pid
-        theirs.close()
-        self._lock = threading.Lock()
-        with contextlib.suppress(OSError):  # who waits for its first answer will learn that it is gone
-            self._connection.send_bytes(packed(problem))
-
-    @property
-    def pids(self) -> list[int]:
-        """Its process, and its referee's where it has one."""
-        return [self.pid] + [self._referee] * (self._referee > 0)
-
-    def ready(self) -> bytes:
-        """Its first answer.
-
-        Raises:
-            _WorkerDied: there is none.
-        """
-        answer = self._answer(START_LIMIT)
-        self._referee = int(json.loads(answer.partition(b"\n")[0]).get("referee", 0))
-        return answer
-
-    def _answer(self, seconds: float) -> bytes:
-        """A line and the frame that belongs to it.
-
-        Raises:
-            _WorkerDied: they do not come, or talk nonsense.
-        """
-        line = self.receive(seconds)
-        try:
-            size = int(json.loads(line)["size"])
-        except (ValueError, KeyError, TypeError):
-            raise _WorkerDied("it talks nonsense") from None
-        blocks, left = [line, b"\n"], min(max(size, 0), 2 * frames.MAX_FRAME)
-        while left:
-            try:
-                blocks.append(os.read(self._connection.fileno(), left))
-            except OSError as error:
-                raise _WorkerDied("it hung up") from error
-            if not blocks[-1]:
-                raise _WorkerDied("it hung up")
-            left -= len(blocks[-1])
-        return b"".join(blocks)
-
-    def receive(self, seconds: float) -> bytes:
-        try:
-            if not self._connection.poll(seconds):
-                raise _WorkerDied(f"no answer for {seconds:.0f} s")
-            return bytes(self._connection.recv_bytes(2 * frames.MAX_FRAME))
-        except (EOFError, OSError) as error:
-            self._process.join(1.0)
-            code = self._process.exitcode
-            raise _WorkerDied(f"exit code {code}" if code is not None else "it hung up") from error
-
-    def run(self, job: _Job, compiled: bool) -> bytes:
-        """Have a job done; the ending and the frame.
-
-        Raises:
-            _WorkerDied: the worker did not survive it, stopped answering or talks nonsense.
-        """
-        try:
-            order = (job.source, job.split, job.size, job.first, len(job.instances), job.limit, compiled)
-            self._connection.send_bytes(json.dumps(order).encode())
-        except OSError as error:
-            raise _WorkerDied("it hung up") from error
-        started = self.receive(START_LIMIT)
-        try:
-            self._child = int(json.loads(started)["pid"])
-        except (ValueError, KeyError, TypeError):
-            raise _WorkerDied("it talks nonsense") from None
-        answer = self._answer(wall_cap(job.limit + COMPILE_SECONDS * compiled) + START_LIMIT)
-        self._child = 0
-        return answer
-
-    def stop(self) -> None:
-        """End the worker, its candidate and the candidate's process group. May be called twice."""
-        with self._lock:
-            if self._process is None:
-                return
-            process, self._process = self._process, _Gone()
-            if isinstance(process, _Gone):
-                return
-            process.terminate()
-            # not join(1.0): the worker has closed its sentinel, so that would wait without a limit
-            deadline = time.monotonic() + 1.0
-            while process.exitcode is None and time.monotonic() < deadline:
-                time.sleep(0.005)
-            if process.exitcode is None:
-                process.kill()
-                process.join()
-            if process.exitcode != 0 and self._child > 0:
-                with contextlib.suppress(OSError):
-                    os.killpg(self._child, signal.SIGKILL)
-
-
-class _Gone:
-    exitcode = None
-
-    def join(self, timeout: float) -> None:
-        return
 
 
 def describe() -> dict[str, str]:

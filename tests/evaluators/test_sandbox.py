@@ -332,7 +332,7 @@ def test_whatever_fails_around_a_worker_reaches_who_waits(
     monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     """An exception of any kind in the sandbox's own thread ends the future; the thread goes on."""
-    monkeypatch.setattr("evaluators.sandbox.CleanProcess", raises(error))
+    monkeypatch.setattr("evaluators.worker_process.CleanProcess", raises(error))
     with Sandbox(tsp) as sandbox:
         for _ in range(2):
             with pytest.raises(SandboxError) as caught:
@@ -345,7 +345,7 @@ def test_whatever_fails_in_an_evaluation_reaches_who_waits(
 ) -> None:
     """After an exception of any kind the next candidate has a fresh worker."""
     with monkeypatch.context() as patch:
-        patch.setattr("evaluators.sandbox._Worker.run", raises(SystemExit(0)))
+        patch.setattr("evaluators.worker_process.WorkerProcess.run", raises(SystemExit(0)))
         with pytest.raises(SandboxError) as caught:
             tsp_sandbox.submit(NEAREST).result(timeout=60)
         assert_one_line(caught.value, "SystemExit")
