@@ -7,11 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ahd.compare.folder import PLAN, read_result
-from ahd.compare.work import share
+from ahd.compare.work import share, usual_jobs
 from ahd.config import RunConfig
 from ahd.store import Store
 from tests.compare.made import made
@@ -105,6 +106,36 @@ def test_runs_side_by_side_share_the_cores(cores: int, at_once: int) -> None:
         assert sum(map(len, shares)) == cores
     assert share(range(cores), 0, 1, config) == []
     assert share(range(cores), 0, at_once, RunConfig("tsp", replicas=2)) == []
+
+
+@pytest.mark.parametrize(
+    ("cores", "gigabytes", "gpu", "changed", "jobs"),
+    [
+        (2, 23, False, {}, 2),
+        (2, 6, False, {}, 1),
+        (2, 1, False, {}, 1),
+        (64, 500, False, {}, 8),
+        (16, 128, True, {}, 1),
+        (2, 23, False, {"model": "scripted"}, 1),
+        (2, 23, False, {"model": "my/model"}, 1),
+        (2, 23, False, {"server": "http://localhost:8000"}, 1),
+        (2, 23, False, {"replicas": 2}, 1),
+    ],
+)
+def test_usual_number_of_jobs(
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    gigabytes: int,
+    gpu: bool,
+    changed: dict[str, Any],
+    jobs: int,
+) -> None:
+    """One per core while there is memory, for the default model in processes of their own without a GPU."""
+    monkeypatch.setattr("ahd.compare.work.has_cuda", lambda: gpu)
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(cores)))
+    sizes = {"SC_AVPHYS_PAGES": gigabytes << 18, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr("os.sysconf", lambda name: sizes[name])
+    assert usual_jobs(RunConfig("tsp", **changed)) == jobs
 
 
 @pytest.mark.slow
