@@ -143,6 +143,18 @@ def test_comparisons() -> None:
     assert sorted(rows) == sorted(wanted)
 
 
+def test_what_tuning_brings() -> None:
+    """Differences and corrected p of the frozen model with and without it."""
+    (setting,) = published("comparisons/tsp-tuned/comparison.json")["settings"]
+    found = {each["metric"]: each for each in setting["differences"] if each["arm"] == "eoh+tune=0.4"}
+    train, test = found["train"], found["test"]
+    told = "was {:.3f} better on the training instances than without (p {:.3f}) and "
+    told += "{:.3f} on the test instances (p {:.3f})"
+    assert told.format(-train["mean"], train["p_holm"], -test["mean"], test["p_holm"]) in text(
+        "docs/better-search.md"
+    )
+
+
 def test_settings_of_the_learning() -> None:
     """The table of settings is the one that the benchmark makes of the file."""
     found = settings_table(read([PUBLISHED / "learning/settings.jsonl"]))
