@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from statistics import median
+from statistics import mean, median, stdev
 from typing import Any
 
 import pytest
@@ -141,6 +141,39 @@ def test_comparisons() -> None:
                 best = f"{test['best']:.{digits}f}"
                 wanted.append([name, setting["problem"], label, seeds, *spread, best, *told])
     assert sorted(rows) == sorted(wanted)
+
+
+def test_comparisons_in_the_readme() -> None:
+    """Means and standard deviations on the test instances of tsp, and how many seeds."""
+    told = []
+    for name, arms in {"tsp-knapsack": ("esopt", "noise", "eoh"), "tsp-tuned": ("eoh+tune=0.4",)}.items():
+        tsp = published(f"comparisons/{name}/comparison.json")["settings"][0]
+        found = {arm["arm"]: arm["test"] for arm in tsp["arms"]}
+        told += [f"{found[arm]['mean']:.3f} ± {found[arm]['sd']:.3f}" for arm in arms]
+        told.append(f"({found[arms[0]]['count']} seeds)")
+    rule = [
+        run["test"] for run in published("comparisons/linear-rule.json")["runs"] if run["rule"] == "linear"
+    ]
+    told.append(f"{mean(rule):.3f}")
+    page = text("README.md")
+    places = [page.index(each) for each in told]
+    assert places[:3] == sorted(places[:3])
+
+
+def test_rules_without_a_model() -> None:
+    """The rows of docs/results.md are those of the benchmark, and its words are those of the rows."""
+    runs = published("comparisons/linear-rule.json")["runs"]
+    for name, (cell, seeds, train, test, best) in zip(
+        ("linear", "wide"), table("docs/results.md", "rule", "seeds"), strict=True
+    ):
+        mine = [run for run in runs if run["rule"] == name]
+        assert cell.startswith("near - a * rest - b * home")
+        assert int(seeds) == len(mine)
+        for shown, key in ((train, "train"), (test, "test")):
+            values = [run[key] for run in mine]
+            assert shown == f"{mean(values):.5f} ± {stdev(values):.4f}"
+        assert best == f"{min(run['test'] for run in mine):.5f}"
+        assert f"{mean(run['test'] for run in mine):.3f}" in text("docs/results.md")
 
 
 def test_what_tuning_brings() -> None:
