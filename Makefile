@@ -60,7 +60,7 @@ $(VENV)/.created:
 # torch==...+cpu comes from pip's own configuration where that knows it; only otherwise is PyTorch's
 # index asked, and for this one package. The CUDA build on PyPI has no +cpu and is never taken.
 $(VENV)/.ready: requirements/cpu.txt pyproject.toml | $(VENV)/.created
-	@echo "Installing the engine and its libraries: about 0.6 GB to fetch, a minute or two on a fast line"
+	@echo "Installing the engine and its libraries: about 0.6 GB to fetch, a minute or two on a fast line, silently"
 	@if ! $(pip) install -qq --no-deps --dry-run $(torch) >/dev/null 2>&1; then \
 		$(install) --index-url $(pytorch_cpu) $(torch); \
 	fi

@@ -15,11 +15,13 @@ def choose(
     fresh: Callable[[Individual], float | None],
     store: Store,
     tell: Callable[[str], None],
+    decimals: int = 5,
 ) -> None:
     """Bring the best of the first ``count`` members by ``fresh`` to the front of the population.
 
     ``fresh`` is the mean objective on instances drawn afresh, None where there is none. Of equals the one
-    that is better on the training instances is chosen. The run file remembers it.
+    that is better on the training instances is chosen. The run file remembers it. Objectives are told with
+    so many ``decimals``.
     """
     known = [
         (value, individual)
@@ -37,8 +39,8 @@ def choose(
     population.members.insert(0, best)
     store.set_meta(**{CHOSEN: str(best.proposal)})
     tell(
-        f"proposal {best.proposal} is chosen of {len(known)}: {value:.10g} on fresh training sets, where "
-        f"proposal {trained.proposal}, the best on the training instances, has {first:.10g}"
+        f"proposal {best.proposal} is chosen of {len(known)}: {value:.{decimals}f} on fresh training sets, "
+        f"where proposal {trained.proposal}, the best on the training instances, has {first:.{decimals}f}"
     )
 
 

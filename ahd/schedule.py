@@ -106,6 +106,8 @@ def plan(method: Method, budget: int, tune: float = 0.0) -> Schedule:
         words += (", then " if full else "one short generation of ") + last
     if turns:
         words += f", and {turns} turn{'s' * (turns > 1)} of {TURN} {TUNE}"
+    elif tune:
+        words += f", and no turn of {TURN} {TUNE}, for which the budget is too small"
     updates = sum(batch.perturbed for batch in batches) if method.learns else 0
     words += f" = {budget} proposals; " + (f"{updates} weight updates" if updates else "no weight updates")
     return Schedule(tuple(batches), generations, words)

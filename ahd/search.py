@@ -122,7 +122,7 @@ class Search:
                 tell(f"comparing the {min(count, len(self.population))} best on fresh training sets")
             confirm(self.population, self.evaluator.submit, self.store, tell, carry_over.fault, count)
             if count > 1:
-                choose(self.population, count, carry_over.fresh, self.store, tell)
+                choose(self.population, count, carry_over.fresh, self.store, tell, self.problem.decimals)
         if self.population.best is None:
             self._begin_with_simplest()
         if self.population.best != before:

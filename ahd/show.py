@@ -189,6 +189,7 @@ def summary(run: Run) -> dict[str, Any]:
             "proposal": top.proposal if top else None,
             "operator": top.operator if top else None,
         },
+        "chosen": run.chosen,
         "test": {key: run.finished.get(key) for key in ("test", "test_gap", "test_what", "test_detail")}
         if run.finished
         else None,
@@ -313,6 +314,7 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
         ),
         *([("insights", _insights(run, facts))] if config.insights is not Insights.OFF else []),
         ("best, train", _with_gap(run, facts["best"]["objective"], facts["best"]["gap"])),
+        *([("chosen", f"proposal {run.chosen}, the best on fresh training sets")] if run.chosen else []),
         (
             "best, test",
             f"{_with_gap(run, test['test'], test['test_gap'])} on {test['test_what']}"

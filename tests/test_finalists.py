@@ -77,6 +77,9 @@ def test_the_chosen_is_the_result_wherever_it_is_shown(tmp_path: Path) -> None:
     row = next(row for row in store.proposals() if row.id == expected)
     assert shown["best"]["proposal"] == best["proposal"] == expected
     assert shown["best"]["objective"] == best["objective"] == row.objective
+    assert shown["chosen"] == first
+    assert row.objective is not None
+    assert f"{row.objective / shown['known']['farthest insertion'] - 1:.2%} worse" in told[10]
     assert best["code"] in (folders[10] / "best.py").read_text()
     ends = [event for _, event in replay(folders[10]) if isinstance(event, Evolved)]
     assert ends[-1].members[0].proposal == expected

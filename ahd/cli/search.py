@@ -144,16 +144,16 @@ def run(
         int,
         typer.Option(
             metavar="N",
-            help="Look at candidates on N training instances first: one that decides there as an earlier one "
-            "is not evaluated on the others; try 4.",
+            help="Look at candidates on N training instances first, at most a quarter of them: one that "
+            "decides there as an earlier one is not evaluated on the others; try 4 (0: off).",
         ),
     ] = DEFAULTS.probe,
     finalists: Annotated[
         int,
         typer.Option(
             metavar="N",
-            help="At the end, the result is the one of the N best that does best on instances drawn afresh; "
-            "try 10.",
+            help="At the end, the result is the one of the N best of the population that does best on "
+            "instances drawn afresh; try 10 (1: the best on the training instances).",
         ),
     ] = DEFAULTS.finalists,
     timeout: Annotated[

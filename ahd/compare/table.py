@@ -66,13 +66,14 @@ def _print_setting(console: Console, setting: Setting, against: str, corrected: 
 
 
 def _table(title: str, *columns: str) -> Table:
-    """A table whose first column is text, the others numbers."""
+    """A table whose first column is text, which gives way where it is narrow, the others numbers, which are
+    never cut while it can."""
     table = Table(title=Text(title, style="bold"), title_justify="left", box=None)
     table.padding = (0, 1 if len(columns) > MOST_WIDE else 2, 0, 0)
     for place, name in enumerate(columns):
         justify: Literal["left", "right"] = "right" if place else "left"
         head = Text(name, style="grey58")
-        table.add_column(head, justify=justify, no_wrap=True, overflow="ellipsis")
+        table.add_column(head, justify=justify, no_wrap=place > 0, overflow="ellipsis" if place else "fold")
     return table
 
 

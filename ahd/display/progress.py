@@ -242,6 +242,8 @@ class Progress:
 
     @property
     def gain(self) -> float | None:
-        """How much better the best is than the best known heuristic, as a share of the latter."""
-        lead = relative_gap(self.best, self.rival[1] if self.rival else None)
+        """How much better the best is than the best known heuristic, as a share of the latter; once the run
+        has finished, its result, before which better ones may have been dropped or another been chosen."""
+        best = self.best if self.finished is None else self.finished.best
+        lead = relative_gap(best, self.rival[1] if self.rival else None)
         return None if lead is None else -lead

@@ -212,6 +212,19 @@ def test_tables_fit_80_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert f"minus {read_result(tmp_path).against}" in text
 
 
+def test_a_long_arm_gives_way_to_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An arm with several options of its own takes two lines; no figure is cut."""
+    own = {"tune": 0.25, "finalists": 10, "probe": 4, "feedback": True}
+    for seed in (1, 2, 3):
+        made(tmp_path / f"eoh-{seed}", "eoh", seed, -40.15 + seed**2 / 1000, -40.25 - seed / 100)
+        made(tmp_path / f"own-{seed}", "eoh", seed, -40.16 + seed / 1000, -40.23906, **own)
+    analyse_folder(tmp_path, "", Output())
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines()[:-2])) <= 80
+    assert "…" not in text
+    assert text.count("-40.239") >= 2
+
+
 def test_json_is_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """--json prints what comparison.json holds, and reading changes no run."""
     library(tmp_path)
