@@ -1,6 +1,7 @@
 """Problems from files: what is wrong is told in one line when one is loaded, not at the end of a run."""
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,19 @@ BAD_REDRAWS = {
     "lambda seed, size: None": "fails with TypeError",
     "lambda seed, split, size: np.random.RandomState(3 * seed).rand(64, 3, size)": "`redraw(2147483647,",
 }
+
+
+def test_a_file_is_read_anew_whatever_is_kept_of_it(tmp_path: Path) -> None:
+    """Changed within the second, to as many bytes: what is loaded is what it says now, and loading it leaves
+    nothing beside it."""
+    for text in ("instances(split, size)", "redraw(1, split, size)"):
+        problem = loaded(tmp_path, f"change(redraw=lambda seed, split, size: {text})")
+        os.utime(problem.origin, (1e9, 1e9))
+        problem = registry.load_file(Path(problem.origin))
+        with pytest.raises(BrokenProblemFile) as caught:
+            check_instances(problem)
+        assert BAD_REDRAWS[f"lambda seed, split, size: {text}"] in str(caught.value)
+        assert not (tmp_path / "__pycache__").exists()
 
 
 def test_redraws_of_every_wrong_kind_are_refused(tmp_path: Path) -> None:
