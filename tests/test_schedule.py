@@ -61,7 +61,9 @@ def test_tuning_gets_its_share() -> None:
     assert [(b.generation, b.operator, b.proposals) for b in schedule.batches if b.operator != TUNE] == [
         (b.generation, b.operator, b.proposals) for b in alone.batches
     ]
-    assert plan(Method.ESOPT, 200, 0.029) == plan(Method.ESOPT, 200)
+    none = plan(Method.ESOPT, 200, 0.029)
+    assert none.batches == plan(Method.ESOPT, 200).batches
+    assert "and no turn of 6 tune, for which the budget is too small = 200 proposals" in none.description
 
 
 def test_only_mutations_are_perturbed() -> None:
