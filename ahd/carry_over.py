@@ -3,7 +3,7 @@ fail on none of them."""
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
@@ -143,9 +143,7 @@ class CarryOver:
         failed = [outcome for outcome in found.values() if not outcome.ok]
         if failed:
             return failed[0]
-        ours = {
-            number: outcome.objective for number, outcome in found.items() if outcome.objective is not None
-        }
+        ours = _objectives(found)
         values = [trained, best.objective, *fresh.values(), *ours.values()]
         if len(fresh) < LEAST_PAIRS or max(map(abs, values)) > LARGEST:
             return None
@@ -162,8 +160,8 @@ class CarryOver:
         """
         if best.code not in self._found:
             self.gains(best)
-        found = list(self._found.get(best.code, {}).values())
-        values = [outcome.objective for outcome in found if outcome.objective is not None]
+        found = self._found.get(best.code, {})
+        values = _objectives(found).values()
         return statistics.fmean(values) if found and len(values) == len(found) else None
 
     @property
@@ -192,9 +190,7 @@ class CarryOver:
         if trained is None:
             return None
         found = self._on_fresh(sandbox, code, f"`{name}`", range(1, DRAWS + 1), may_fail=True)
-        return trained, {
-            number: outcome.objective for number, outcome in found.items() if outcome.objective is not None
-        }
+        return trained, _objectives(found)
 
     def _on_fresh(
         self, sandbox: Sandbox, code: str, name: str, numbers: Sequence[int], may_fail: bool = False
@@ -226,3 +222,8 @@ class CarryOver:
                     other.cancel()
                 break
         return found
+
+
+def _objectives(found: Mapping[int, Outcome]) -> dict[int, float]:
+    """Of the valid ones, by their numbers."""
+    return {number: outcome.objective for number, outcome in found.items() if outcome.objective is not None}

@@ -40,9 +40,8 @@ CREATE TABLE updates (
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY, started REAL NOT NULL, ended REAL NOT NULL, status TEXT NOT NULL
 );
+CREATE TABLE behaviours (proposal INTEGER PRIMARY KEY, behaviour TEXT NOT NULL);
 """
-_BEHAVIOURS = "CREATE TABLE IF NOT EXISTS behaviours (proposal INTEGER PRIMARY KEY, behaviour TEXT NOT NULL)"
-"""Only where candidates are looked at first (``evaluators.probe``)."""
 
 
 @dataclass(frozen=True)
@@ -321,13 +320,11 @@ class Store:
         with self._connection:
             _insert(self._connection, "proposals", proposal)
             if behaviour:
-                self._connection.execute(_BEHAVIOURS)
                 self._connection.execute("INSERT INTO behaviours VALUES (?, ?)", (proposal.id, behaviour))
 
     def behaviours(self, batch: int) -> dict[str, float]:
-        """Objectives of the proposals of a batch by their behaviour, the first one's of each."""
-        with self._connection:
-            self._connection.execute(_BEHAVIOURS)
+        """Objectives of the proposals of a batch by their behaviour, the first one's of each. Only files of
+        runs with a probe (``evaluators.probe``) have any; older files lack the table."""
         rows = self._connection.execute(
             "SELECT behaviour, objective FROM behaviours JOIN proposals ON id = proposal "
             "WHERE batch = ? AND objective IS NOT NULL ORDER BY id DESC",

@@ -15,7 +15,6 @@ every evaluation is one of a run's sandbox. The best is scored on the 1000 test 
 import argparse
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
@@ -72,29 +71,24 @@ def tuned(problem: "Problem", sandbox: "Sandbox", rule: str, budget: int, seed: 
     return {"rule": rule, "seed": seed, "train": best, "test": test, "weights": found, "seconds": seconds}
 
 
-def seeds_of(text: str) -> Iterator[int]:
-    """``1-10`` or ``3``."""
-    first, _, last = text.partition("-")
-    yield from range(int(first), int(last or first) + 1)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--budget", type=int, default=500)
-    parser.add_argument("--seeds", default="1-10")
-    parser.add_argument("--rules", default="linear,wide")
-    parser.add_argument("--json", type=Path)
-    given = parser.parse_args()
+    from benchmarks.learning import numbers
     from benchmarks.machine import facts, write
     from evaluators.sandbox import Sandbox
     from problems.registry import load
 
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--budget", type=int, default=500)
+    parser.add_argument("--seeds", type=numbers, default="1-10")
+    parser.add_argument("--rules", default="linear,wide")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
     machine, problem, runs = facts(), load("tsp"), []
     with Sandbox(problem) as sandbox:
         for rule in given.rules.split(","):
-            for seed in seeds_of(given.seeds):
+            for seed in given.seeds:
                 runs.append(tuned(problem, sandbox, rule, given.budget, seed))
                 print("{rule} seed {seed}: train {train:.5f}, test {test:.5f}".format(**runs[-1]), flush=True)
             tests = [run["test"] for run in runs if run["rule"] == rule]

@@ -113,8 +113,6 @@ class WorkerProcess:
     def stop(self) -> None:
         """End the worker, its candidate and the candidate's process group. May be called twice."""
         with self._lock:
-            if self._process is None:
-                return
             process, self._process = self._process, _Gone()
             if isinstance(process, _Gone):
                 return

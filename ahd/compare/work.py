@@ -13,7 +13,7 @@ from ahd.compare.progress import Progress, Status
 from ahd.config import ConfigError, RunConfig
 from ahd.models.load import has_engine_here, is_to_be_built
 from ahd.models.names import DEFAULT
-from ahd.models.runtime import has_cuda
+from ahd.models.runtime import free_memory, has_cuda
 from ahd.stop import Stop
 
 TICK = 0.2
@@ -77,8 +77,7 @@ def usual_jobs(config: RunConfig) -> int:
     """
     if config.model != DEFAULT or not has_engine_here(config) or has_cuda():
         return 1
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(1, min(len(os.sched_getaffinity(0)), free // JOB_MEMORY, USUAL_JOBS))
+    return max(1, min(len(os.sched_getaffinity(0)), free_memory() // JOB_MEMORY, USUAL_JOBS))
 
 
 def share(cores: Sequence[int], slot: int, at_once: int, config: RunConfig) -> list[int]:

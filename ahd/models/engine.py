@@ -123,5 +123,5 @@ def _cache_bytes(config: Any, length: int, dtype: str, ranks: int) -> int:
     heads = max(1, heads // ranks)
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     token = 2 * config.num_hidden_layers * heads * width * (4 if dtype == "float32" else 2)
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    free = runtime.free_memory()
     return int(max(token * (length + 256), min(16 * token * length, free // 4 // ranks)))

@@ -100,6 +100,11 @@ def reexec_with_preload() -> None:
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
+def free_memory() -> int:
+    """Bytes of memory that nothing holds, not even the cache of files."""
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 def give_back_memory() -> None:
     """Return freed memory to the system, where the C library can (glibc): it keeps freed blocks of some
     megabytes, and weights are written and packed in such blocks."""
