@@ -1,8 +1,9 @@
 """Individuals, parent selection and survival (EoH, arXiv 2401.02051)."""
 
+import math
 import random
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from ahd.schedule import TUNE
 from ahd.store import Proposal
@@ -11,22 +12,43 @@ from operators.parent import Parent
 
 @dataclass(frozen=True)
 class Individual(Parent):
-    """A valid heuristic. ``proposal`` is its number in the run, None for a known heuristic."""
+    """A valid heuristic. ``proposal`` is its number in the run, None for a known heuristic. It takes the
+    place of the proposal ``instead_of``, which is the same heuristic with worse numbers."""
 
     proposal: int | None = None
     operator: str = ""
+    instead_of: int | None = None
 
 
-def entrants(rows: Iterable[Proposal]) -> list[tuple[Proposal, float]]:
-    """The valid proposals of some batches that survival chooses from, with their objectives: of a turn of
-    tuning the best alone, since the others are the same heuristic with worse numbers."""
-    valid = [(row, row.objective) for row in rows if row.objective is not None]
-    best: dict[int, float] = {}
-    for row, objective in valid:
-        best[row.batch] = min(objective, best.get(row.batch, objective))
-    return [
-        (row, objective) for row, objective in valid if row.operator != TUNE or objective == best[row.batch]
-    ]
+def individual(row: Proposal, objective: float) -> Individual:
+    """A valid proposal as a member of the population."""
+    return Individual(objective, row.code, row.completion, row.thought, row.id, row.operator)
+
+
+def entrants(rows: Iterable[Proposal], known: Mapping[int | None, float]) -> list[Individual]:
+    """The valid proposals of a batch that survival chooses from; ``known`` has the objectives of the
+    proposals that were tuned.
+
+    Tuning makes the same heuristic with other numbers, so of a turn the best alone counts, where it is better
+    than its parent, and takes its parent's place. Else a population fills with copies of one heuristic. A
+    parent that was dropped is worse than any.
+    """
+    found: list[Individual] = []
+    tuned: Individual | None = None
+    for row in rows:
+        if row.objective is None:
+            continue
+        entrant = individual(row, row.objective)
+        if row.operator != TUNE:
+            found.append(entrant)
+        elif row.objective < min(_of_parent(row, known), tuned.objective if tuned else math.inf):
+            tuned = replace(entrant, instead_of=row.parents[0] if row.parents else None)
+    return [*found, tuned] if tuned else found
+
+
+def _of_parent(row: Proposal, known: Mapping[int | None, float]) -> float:
+    parent = row.parents[0] if row.parents else None
+    return math.inf if parent is None else known.get(parent, math.inf)
 
 
 class Population:
@@ -58,9 +80,11 @@ class Population:
 
     def admit(self, offspring: Iterable[Individual]) -> None:
         """Survival: the best ``size`` with distinct objectives; among equals the earlier stays."""
+        offspring = list(offspring)
+        left = {each.instead_of for each in offspring if each.instead_of is not None}
         distinct: dict[float, Individual] = {}
-        for individual in (*self.members, *offspring):
-            distinct.setdefault(individual.objective, individual)
+        for each in (*(member for member in self.members if member.proposal not in left), *offspring):
+            distinct.setdefault(each.objective, each)
         self.members = sorted(distinct.values(), key=lambda each: each.objective)[: self.size]
 
     def select(self, count: int, rng: random.Random) -> list[Individual]:

@@ -22,7 +22,7 @@ from ahd.finalists import choose
 from ahd.insights.source import source_of
 from ahd.learning import Learner
 from ahd.memory import Memory
-from ahd.population import Individual, Population, entrants
+from ahd.population import Individual, Population, entrants, individual
 from ahd.schedule import TUNE, Batch, Schedule
 from ahd.scoring import failed_itself
 from ahd.store import Proposal, Store
@@ -51,10 +51,6 @@ class Pending:
     row: Proposal
     normal: str
     outcome: "Future[Outcome]"
-
-
-def _individual(row: Proposal, objective: float) -> Individual:
-    return Individual(objective, row.code, row.completion, row.thought, row.id, row.operator)
 
 
 class Search:
@@ -193,11 +189,12 @@ class Search:
             self.learner.learn(batch, tasks, rows, self.population)
         if self.config.tune:
             self.tuner.add(
-                _individual(row, row.objective)
+                individual(row, row.objective)
                 for row in rows
                 if row.objective is not None and row.duplicate_of is None
             )
-        self.population.admit(_individual(row, objective) for row, objective in entrants(rows))
+        known = {parent.proposal: parent.objective for task in tasks for parent in task.parents}
+        self.population.admit(entrants(rows, known))
         if self.config.probe:
             self._by_behaviour = self.store.behaviours(batch.number) | self._by_behaviour
         self.memory.keep(batch)

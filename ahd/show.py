@@ -17,7 +17,7 @@ from ahd.announce import directions
 from ahd.config import ConfigError, Insights
 from ahd.confirm import corrected, dropped
 from ahd.display.jsonl import as_json as plain_json
-from ahd.display.replay import led, stored_start, survivors
+from ahd.display.replay import kept, stored_start
 from ahd.display.text import clean, clean_block, duration, percent, rate, signed_percent, snippet
 from ahd.es.moments import mean_and_spread
 from ahd.events import Member, Started
@@ -48,13 +48,10 @@ class Run:
     finished: dict[str, Any] | None
     schedule: str
     wall_seconds: float
+    members: tuple[Member, ...]
+    """The population, the result of the run first."""
     questions: Sequence[Question] = ()
     chosen: int | None = None
-
-    @property
-    def members(self) -> tuple[Member, ...]:
-        """The population, the result of the run first."""
-        return led(survivors(self.started, self.rows), self.chosen)
 
     def gap(self, objective: float | None) -> float | None:
         return relative_gap(objective, self.started.reference)
@@ -71,18 +68,20 @@ def read(folder: Path) -> Run:
     """
     store = Store.open(folder)
     try:
+        started, rows, gone, first = stored_start(store), store.proposals(), dropped(store), chosen(store)
         return Run(
             folder,
             store.status,
             store.weights_hash(),
-            stored_start(store),
-            corrected(store.proposals(), dropped(store)),
+            started,
+            corrected(rows, gone),
             store.updates(),
             store.meta_record("finished"),
             store.meta("schedule") or "",
             store.wall_seconds(),
+            kept(started, rows, gone, first),
             questions(store),
-            chosen(store),
+            first,
         )
     finally:
         store.close()

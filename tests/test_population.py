@@ -43,3 +43,15 @@ def test_parents_are_distinct_and_best_first() -> None:
         assert objectives == sorted(set(objectives))
     assert len(population.select(9, random.Random(0))) == 3
     assert population.select(0, random.Random(0)) == []
+
+
+def test_who_takes_a_place_leaves_none_over() -> None:
+    """The replaced leaves before the worst is cut, also where the new one is an equal of another; a place
+    taken of none in the population changes nothing."""
+    population = Population(3)
+    population.admit(make(1, 2, 3, 4))
+    population.admit([Individual(0, "tuned", proposal=9, instead_of=1)])
+    assert [each.objective for each in population.members] == [0, 1, 3]
+    population.admit([Individual(3, "equal", proposal=10, instead_of=0), Individual(2.5, "x", instead_of=77)])
+    assert [each.objective for each in population.members] == [0, 2.5, 3]
+    assert population.members[-1].code == "code 3"

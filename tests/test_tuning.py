@@ -1,5 +1,6 @@
 """Constant tuning: what it proposes, what it costs, and that a resumed run proposes it again."""
 
+import math
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -25,7 +26,12 @@ CONFIG = RunConfig("fake", budget=60, population=5, seed=3, scope="all", tune=0.
 
 
 class Bowl(FakeEvaluator):
-    """Code that reads as one number after another is better the nearer they are to 2; below -1 it fails."""
+    """Code that reads as one number after another is better the nearer they are to the centre; below -1 it
+    fails."""
+
+    def __init__(self, centre: float = 2.0) -> None:
+        super().__init__()
+        self.centre = centre
 
     def submit(self, source: str, *rest: Any, **named: Any) -> "Future[Outcome]":
         self.sources.append(source)
@@ -35,7 +41,9 @@ class Bowl(FakeEvaluator):
         if min(values, default=0) < -1:
             future.set_result(Outcome(Status.RUNTIME_ERROR, None, "below -1", 0.01))
         elif values:
-            future.set_result(Outcome(Status.OK, sum((value - 2) ** 2 for value in values), "", 0.01))
+            future.set_result(
+                Outcome(Status.OK, sum((value - self.centre) ** 2 for value in values), "", 0.01)
+            )
         else:
             return super().submit(source, *rest, **named)
         return future
@@ -45,11 +53,16 @@ def individual(completion: str, objective: float, number: int = 1) -> Individual
     return Individual(objective, fill(PROBLEM, completion), completion, "", number, "m1")
 
 
-def search(store: Store, model: FakeModel | None = None, stop: Callable[[], None] = lambda: None) -> Search:
+def search(
+    store: Store,
+    model: FakeModel | None = None,
+    stop: Callable[[], None] = lambda: None,
+    centre: float = 2.0,
+) -> Search:
     config, recorder = store.config, Recorder()
     schedule = plan(config.method, config.budget, config.tune)
     return Search(
-        config, Style.SKELETON, PROBLEM, schedule, model or FakeModel(), Bowl(), store, recorder, stop
+        config, Style.SKELETON, PROBLEM, schedule, model or FakeModel(), Bowl(centre), store, recorder, stop
     )
 
 
@@ -231,5 +244,30 @@ def test_of_a_turn_the_best_alone_survives(tmp_path: Path) -> None:
     for kind in (Proposed, Evolved):
         ours, theirs = ([each for each in events if isinstance(each, kind)] for events in (told, lived))
         assert ours == theirs[: len(ours)]
+    known = {row.id: row.objective for row in rows if row.objective is not None}
     for batch in {row.batch for row in rows if row.operator == TUNE}:
-        assert len({row.objective for row, _ in entrants(store.proposals(batch))}) == 1
+        turn = [row for row in store.proposals(batch) if row.objective is not None]
+        best = min((row.objective for row in turn), default=math.inf)
+        better = best < known[turn[0].parents[0]] if turn else False
+        assert [(each.objective, each.instead_of) for each in entrants(turn, known)] == [
+            (best, turn[0].parents[0])
+        ] * better
+
+
+def test_of_a_tuned_lineage_one_survives(tmp_path: Path) -> None:
+    """No two members of a population are a heuristic and the same with other numbers by tuning."""
+    store = Store.create(tmp_path / "run", CONFIG)
+    run = search(store, centre=2.345)
+    run.run()
+    rows = {row.id: row for row in store.proposals()}
+
+    def ancestors(number: int | None) -> set[int | None]:
+        found = set()
+        while number in rows and rows[number].operator == TUNE:
+            number = rows[number].parents[0]
+            found.add(number)
+        return found
+
+    members = {member.proposal for member in run.population.members if member.proposal is not None}
+    assert TUNE in [rows[each].operator for each in members]
+    assert not any(members & ancestors(each) for each in members)

@@ -1,5 +1,6 @@
 """The events of a stored run, in order, as its display saw them."""
 
+import itertools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -9,7 +10,7 @@ from ahd.config import ConfigError
 from ahd.confirm import dropped
 from ahd.events import Event, Evolved, Member, Note, Started
 from ahd.finalists import chosen
-from ahd.population import entrants
+from ahd.population import Individual, Population, entrants
 from ahd.schedule import plan
 from ahd.store import Proposal, Store, UpdateRow
 
@@ -30,14 +31,28 @@ def seeded(started: Started, rows: Sequence[Proposal]) -> Member | None:
     return Member(objective, name, None, "")
 
 
-def survivors(started: Started, rows: Sequence[Proposal]) -> tuple[Member, ...]:
-    """The population: the entrants with the best distinct objectives, best first; the earlier of equals
-    stays."""
+def generations(started: Started, rows: Sequence[Proposal]) -> Iterator[tuple[Proposal, tuple[Member, ...]]]:
+    """The population after each batch, best first, with the last row of the batch."""
+    population = Population(started.config.population)
+    known: dict[int | None, float] = {}
     first = seeded(started, rows)
-    distinct = {first.objective: first} if first else {}
-    for row, objective in entrants(rows):
-        distinct.setdefault(objective, Member(objective, row.operator, row.id, row.completion or row.code))
-    return tuple(sorted(distinct.values(), key=lambda member: member.objective)[: started.config.population])
+    for _, group in itertools.groupby(rows, key=lambda row: (row.phase, row.batch)):
+        batch = list(group)
+        if first and batch[0].phase == "search" and not len(population):
+            population.admit([Individual(first.objective, "", "", "", None, first.operator)])
+        population.admit(entrants(batch, known))
+        known |= {row.id: row.objective for row in batch if row.objective is not None}
+        yield batch[-1], tuple(_member(each) for each in population.members)
+
+
+def _member(each: Individual) -> Member:
+    return Member(each.objective, each.operator, each.proposal, each.completion or each.code)
+
+
+def survivors(started: Started, rows: Sequence[Proposal]) -> tuple[Member, ...]:
+    """The population after these rows, best first."""
+    states = [members for _, members in generations(started, rows)]
+    return states[-1] if states else ()
 
 
 def kept(
@@ -46,7 +61,7 @@ def kept(
     """The population at the end of a run that dropped the proposals ``gone`` and chose ``first``: the others
     of it, the chosen one first, or the simplest known heuristic where there is none."""
     members = tuple(member for member in survivors(started, rows) if member.proposal not in gone)
-    if members or not started.known:
+    if members or not gone or not started.known:
         return led(members, first)
     name, objective = next(iter(started.known.items()))
     return (Member(objective, name, None, ""),)

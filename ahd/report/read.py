@@ -11,10 +11,9 @@ from typing import Any
 
 from ahd import show
 from ahd.announce import directions
-from ahd.display.replay import seeded
+from ahd.display.replay import generations, seeded
 from ahd.display.text import count, duration
 from ahd.events import Member
-from ahd.population import Individual, Population, entrants
 from ahd.report.lineage import Lineage, lineage
 from ahd.show import Run
 from ahd.store import Proposal, Store
@@ -91,24 +90,12 @@ def _points(rows: Sequence[Proposal]) -> tuple[Point, ...]:
 
 def _generations(run: Run) -> tuple[Generation, ...]:
     """The population after every batch; the batch that a running or stopped run is in counts as well."""
-    population, found = Population(run.started.config.population), []
-    points = _points(run.rows)
-    known = seeded(run.started, run.rows)
-    batch: list[Proposal] = []
-    for index, point in enumerate(points):
-        row = point.row
-        if known and row.phase == "search" and not len(population):
-            population.admit([Individual(known.objective, "", "", "", None, known.operator)])
-        batch.append(row)
-        if index + 1 == len(points) or points[index + 1].row.batch != row.batch:
-            population.admit(
-                Individual(objective, "", "", "", each.id, each.operator)
-                for each, objective in entrants(batch)
-            )
-            batch = []
-            if len(population):
-                found.append(Generation(point.at, tuple(each.objective for each in population.members)))
-    return tuple(found)
+    at = {point.row.id: point.at for point in _points(run.rows)}
+    return tuple(
+        Generation(at[row.id], tuple(member.objective for member in members))
+        for row, members in generations(run.started, run.rows)
+        if members
+    )
 
 
 def _best_file(folder: Path, top: Member | None) -> str:
