@@ -40,7 +40,9 @@ def write_problem(name: str, out: Path, kind: Kind) -> tuple[Path, Path]:
             f"{error.filename or out}: {error.strerror}; choose another folder with --out"
         ) from None
     problem, test = (shlex.quote(str(file)) for file in files)
-    print(f"wrote {files[0]} and {files[1]}; next:")
+    print(f"wrote {files[0]} and {files[1]}, which work as they are. The sample:")
+    print(f"  {_sample(kind)}")
+    print("Change it into your problem; at any time:")
     print(f"  ahd problem check {problem}")
     print(f"  python -m pytest {test}")
     print(f"  ahd run {module.replace('_', '-')} --problem-path {problem} --budget 200")
@@ -67,6 +69,14 @@ def _check_importable(module: str) -> None:
         raise ConfigError(f"{module} is a module that Python finds already: choose another name")
 
 
+def _sample(kind: Kind) -> str:
+    """What the problem of that kind is about: the first line of its module."""
+    return _scaffold(kind.value).split("\n", 1)[0].strip('"')
+
+
+def _scaffold(name: str) -> str:
+    return resources.files("ahd").joinpath("scaffold", f"{name}.txt").read_text(encoding="utf-8")
+
+
 def _filled(text: str, module: str) -> str:
-    template = resources.files("ahd").joinpath("scaffold", f"{text}.txt").read_text(encoding="utf-8")
-    return template.replace(_MODULE, module).replace(_PROBLEM, module.replace("_", "-"))
+    return _scaffold(text).replace(_MODULE, module).replace(_PROBLEM, module.replace("_", "-"))

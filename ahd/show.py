@@ -325,8 +325,8 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
         ("speed", f"{rate(facts['tokens_per_second'])} tokens/s, wall time {duration(run.wall_seconds)}"),
         (
             "time",
-            f"model {percent(shares['model'])}, ES {percent(shares['es'])}, evaluation "
-            f"{percent(shares['evaluation'])}; ES is {percent(facts['es_share_of_wall'])} of wall time",
+            f"of the work: model {percent(shares['model'])}, ES {percent(shares['es'])}, evaluation "
+            f"{percent(shares['evaluation'])}; of wall time: ES {percent(facts['es_share_of_wall'])}",
         ),
         ("updates", _counts(facts, started.updates_planned)),
         ("weights", run.weights_hash[:16] or "-"),

@@ -36,11 +36,12 @@ def test_what_is_written_passes_its_own_test(kind: Kind, tmp_path: Path) -> None
 
 
 def test_the_next_commands_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Three commands, with the paths as they are, quoted where a shell needs it."""
+    """What the sample is about, and three commands with the paths as they are, quoted where a shell needs it."""
     folder = tmp_path / "my problems"
     write_problem("a-b", folder, Kind.STEP)
-    first, *commands = capsys.readouterr().out.splitlines()
+    first, sample, _, *commands = capsys.readouterr().out.splitlines()
     assert str(folder / "a_b.py") in first
+    assert "Independent sets" in sample
     assert [line.split("'")[0].strip() for line in commands] == [
         "ahd problem check",
         "python -m pytest",

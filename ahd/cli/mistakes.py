@@ -31,8 +31,9 @@ def told(error: typer.TyperException) -> str:
     if kind == "MissingParameter" and parameter is not None:
         return MISSING.get(parameter.name, f"{_name(parameter)} is missing: give it; see `{command} --help`")
     if kind == "BadParameter" and parameter is not None:
-        given = _given(error)
-        return f"{_name(parameter)}{given}: {_needs(context, parameter.name) or found['message'].rstrip('.')}"
+        given, name = _given(error), _name(parameter)
+        needs = _needs(context, parameter.name) or found["message"].rstrip(".")
+        return f"{name}{given}: {needs}" if not given.startswith(" --") else f"{name}: {needs}, not{given}"
     if kind == "NoSuchOption":
         offered = [name for each in context.command.params for name in each.opts] if context else []
         return f"{found['option_name']}: no such option{_meant(found['option_name'], offered, command)}"
@@ -40,7 +41,9 @@ def told(error: typer.TyperException) -> str:
         takes = "takes no value: leave it out" if "not take" in text else "needs a value: give one"
         return f"{found['option_name']} {takes}"
     if extra := re.match(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)$", text, re.DOTALL):
-        return f"{extra[1]}: too many arguments; `{command} --help` says which there are"
+        return (
+            f"{extra[1]}: too many arguments; `{command} --help` lists them, and which options take no value"
+        )
     offered = list(getattr(context.command, "commands", ())) if context else []
     if unknown := re.match(r"No such command '(.*?)'", text, re.DOTALL):
         return f"{unknown[1]}: no such command{_meant(unknown[1], offered, command)}"

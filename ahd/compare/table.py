@@ -54,6 +54,10 @@ def _print_setting(console: Console, setting: Setting, against: str, corrected: 
         console.print(Text(f"known on train: {clean(', '.join(told))}"))
     for warning in setting.warnings:
         console.print(Text(f"warning: {clean(warning)}", style="yellow"))
+    if len(setting.seeds) == 1:
+        console.print(
+            Text("one seed shows no spread and allows no test: give --seeds 5 or more", style="yellow")
+        )
     tables = [
         _objectives(setting),
         _differences(setting, against, corrected),
