@@ -68,6 +68,7 @@ $(VENV)/.ready: requirements/cpu.txt pyproject.toml | $(VENV)/.created
 	@$(install) --no-build-isolation --editable .
 	@$(bin)/python -c '$(locate)' $(quick) | xargs $(bin)/python -m compileall -q -j 0
 	@touch $@
+	@echo "Ready: \`source $(bin)/activate\`, then \`ahd doctor\` or \`ahd run tsp --budget 40\`"
 
 $(VENV)/.ready-dev: requirements/dev.txt $(VENV)/.ready
 	@echo "Installing the test tools"

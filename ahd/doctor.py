@@ -116,6 +116,8 @@ def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Finding:
         return Finding("processor", "fail", told, "the CPU engine needs AVX2: use another machine, or a GPU")
     if platform.machine() == "x86_64" and "avx512f" not in flags:
         return Finding("processor", "warn", told, "works, slower: AVX-512 is faster, with bf16 faster still")
+    if platform.machine() == "x86_64" and not flags & {"avx512_bf16", "amx_bf16"}:
+        told += "; no bfloat16 arithmetic, so float32: the model takes several times longer"
     return Finding("processor", "ok", told)
 
 

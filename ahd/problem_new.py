@@ -44,7 +44,8 @@ def write_problem(name: str, out: Path, kind: Kind) -> tuple[Path, Path]:
     print(f"  {_sample(kind)}")
     print("Change it into your problem; at any time:")
     print(f"  ahd problem check {problem}")
-    print(f"  python -m pytest {test}")
+    missing = "" if importlib.util.find_spec("pytest") else "   # needs pytest: pip install pytest"
+    print(f"  python -m pytest {test}{missing}")
     print(f"  ahd run {module.replace('_', '-')} --problem-path {problem} --budget 200")
     return files
 

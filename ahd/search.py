@@ -153,6 +153,8 @@ class Search:
         else:
             text = f"initial population: {len(self.population)} of {self.config.population}"
             text += f" after {self.init_spent} proposals"
+            if not self.population.full:
+                text += ", the most that it may take"
             self.display.show(Note(f"{text} (rejected: {reasons})" if reasons else text))
 
     def _begin_with_simplest(self) -> str:

@@ -353,7 +353,7 @@ def _insights(run: Run, facts: dict[str, Any]) -> str:
 
 def _outcome_table(outcomes: Sequence[dict[str, Any]], operators: Sequence[str]) -> Table:
     """What became of the proposals: a line per outcome, by operator, and one per reason below it."""
-    table = _table("outcomes", "<outcome", "count", *operators, "~~reason")
+    table = _table("outcomes; --outcomes shows every reason", "<outcome", "count", *operators, "~~reason")
     for each in outcomes:
         by = (each["operators"].get(name, 0) for name in operators)
         _row(table, each["outcome"], each["count"], *by, "")
@@ -399,7 +399,7 @@ def _tables(run: Run, facts: dict[str, Any]) -> list[Table]:
             share(tally["over_parents"]),
             tally["better"],
         )
-    outcomes = _table("outcomes", "<outcome", "count", "~reasons")
+    outcomes = _table("outcomes; --outcomes shows every reason", "<outcome", "count", "~reasons")
     for outcome in facts["outcomes"]:
         reasons = "; ".join(
             f"{reason['count']} x {clean(reason['detail'], 70)}" for reason in outcome["reasons"]

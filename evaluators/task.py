@@ -73,6 +73,8 @@ def load_task_file(path: str | Path) -> Any:
     path = Path(path).resolve()
     name = f"ahd_problem_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path, loader=_FromSource(name, str(path)))
+    if not path.exists():
+        raise BrokenProblemFile(f"{path}: no such file; give the path of a .py file")
     if spec is None or spec.loader is None or not path.is_file():
         raise BrokenProblemFile(f"{path}: not a Python file; give the path of a .py file")
     module = importlib.util.module_from_spec(spec)

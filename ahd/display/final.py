@@ -40,13 +40,13 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
     valid = figure("validity", progress.validity)
     if valid is not None:
         duplicates = figure("duplicates", progress.duplicates) or 0
-        rows.append(Row("valid", percent(valid), f"of the proposals; {duplicates:.0f} duplicates"))
+        rows.append(Row("valid", percent(valid), f"of the proposals; {duplicates:.0f} of all are duplicates"))
     rows.append(_updates(progress))
     wall = figure("wall_seconds", progress.elapsed(now)) or 0.0
     es = progress.es_seconds
     split = "  ".join(f"{name} {percent(share)}" for name, share in progress.split.items())
     rows += [
-        Row("wall time", duration(wall)),
+        Row("wall time", duration(wall), "after loading"),
         Row(
             "speed",
             f"{rate(figure('tokens_per_second', _ratio(progress.tokens, progress.model_seconds)))} tokens/s",

@@ -25,6 +25,6 @@ def locate(name: str) -> Path | None:
     if name.count("/") != 1 or name.startswith((".", "/", "~")) or name.endswith("/"):
         raise ConfigError(
             f"--model {name}: no such folder: give a model folder, a Hugging Face id such as "
-            f"Qwen/Qwen2.5-Coder-0.5B-Instruct, or {DEFAULT}"
+            f"Qwen/Qwen2.5-Coder-0.5B-Instruct, {DEFAULT}, or scripted, the stand-in"
         )
     return None

@@ -125,12 +125,20 @@ _BAD = (
 
 def _completion(request: Request, weights: Float32) -> str:
     """Goes on after the skeleton's first feature, as the seed and the weights (where they have moved)
-    choose. Of another problem than ``tsp``, the last feature stands for those named in the forms."""
+    choose. Of another problem than ``tsp``, its arguments and features stand for those named in the forms."""
     features = re.findall(r"^ +(\w+) = ", request.prefill.rpartition("\n")[0], re.MULTILINE)
     if not features or "home" in features:
         return _continued(request, weights, _FEATURE)
     text = _continued(request, weights, request.prefill.rpartition("=")[2].strip() or features[0])
-    return text.replace("home", features[-1]).replace("rest", features[-1])
+    names = [*_arguments(request.prefill), *features]
+    draw = random.Random(f"{request.seed} names")
+    return re.sub(r"\b(home|rest)\b", lambda found: draw.choice(names), text)
+
+
+def _arguments(code: str) -> list[str]:
+    """The names of the arguments of the last function that begins in ``code``."""
+    found = re.findall(r"^def \w+\(([^)]*)\)", code, re.MULTILINE)
+    return re.findall(r"(\w+)(?:\s*[:=][^,]*)?(?:,|$)", found[-1]) if found else []
 
 
 def _continued(request: Request, weights: Float32, feature: str) -> str:

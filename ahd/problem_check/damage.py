@@ -132,8 +132,10 @@ def _damaged(problem: Problem, instances: np.ndarray, best: float, every: list[D
         mend = "compare decisions.shape with what it has to be"
         yield warning(WHAT, f"accepted though misshapen: {', '.join(lax)}", mend)
     if better:
-        mend = "make sure that these are solutions indeed"
-        found = f"better than the best known heuristic ({best:.6g}): {', '.join(better)}"
+        mend = (
+            "`objective` has to raise InvalidSolution where they are no solutions, else a search finds them"
+        )
+        found = f"better than the best known heuristic ({best:.6g} on these instances): {', '.join(better)}"
         yield warning(WHAT, found, mend)
     if not (faulty or lax or better):
         yield ok(WHAT, f"{refused} of {len(every)} kinds refused, the others scored and no better")
