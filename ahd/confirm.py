@@ -18,6 +18,9 @@ worth less elsewhere (``ahd.carry_over``). The run file has the reasons under th
 TRIES = 2
 """A failure may be the machine's; another objective never is."""
 
+PART = 10
+"""Heuristics after which the user is told how many are done."""
+
 
 @dataclass(frozen=True)
 class Dropped:
@@ -49,6 +52,8 @@ def confirm(
             outcome, reason = TRAINING_ONLY, fault(best)
         if not reason:
             passed += 1
+            if passed % PART == 0 and passed < count:
+                tell(f"{passed} of {min(count, len(population))} are compared")
             continue
         tell(f"proposal {best.proposal} is dropped: {reason}")
         population.members.remove(best)

@@ -1,12 +1,39 @@
 """Of the best heuristics of a run, the one that does best on instances drawn afresh is its result."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
-from ahd.population import Individual, Population
-from ahd.store import Store
+from ahd.population import Individual, Population, individual
+from ahd.store import Proposal, Store
 
 CHOSEN = "chosen"
 """Key of the run file: the proposal that was chosen before the one that is best on the training instances."""
+
+
+def with_others(population: Population, rows: Iterable[Proposal], count: int) -> Population:
+    """All members of a population and, where that makes fewer than ``count``, the best of the other valid
+    proposals with objectives of their own."""
+    objectives = {member.objective for member in population.members}
+    others = Population(count)
+    others.admit(
+        individual(row, row.objective)
+        for row in rows
+        if row.objective is not None and row.objective not in objectives and row.duplicate_of is None
+    )
+    made = Population(max(count, len(population)))
+    made.admit([*population.members, *others.members[: max(0, count - len(population))]])
+    return made
+
+
+def lead(population: Population, pool: Population, store: Store) -> None:
+    """Let the population hold what is left of it in ``pool``, behind the first of that, which is the result
+    of the run. The run file remembers it where it is not of the population."""
+    members = [member for member in population.members if member in pool.members]
+    best = pool.best
+    if best is not None:
+        if best not in members:
+            store.set_meta(**{CHOSEN: str(best.proposal)})
+        members = [best, *(member for member in members if member != best)]
+    population.members = members[: population.size]
 
 
 def choose(
@@ -23,11 +50,7 @@ def choose(
     that is better on the training instances is chosen. The run file remembers it. Objectives are told with
     so many ``decimals``.
     """
-    known = [
-        (value, individual)
-        for individual in population.members[:count]
-        if (value := fresh(individual)) is not None
-    ]
+    known = [(value, each) for each in population.members[:count] if (value := fresh(each)) is not None]
     if len(known) < 2:
         return
     value, best = min(known, key=lambda each: each[0])

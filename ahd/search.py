@@ -18,7 +18,7 @@ from ahd.confirm import confirm
 from ahd.es.perturbation import scales
 from ahd.es.schedule import sigma_at
 from ahd.events import Display, Note
-from ahd.finalists import choose
+from ahd.finalists import choose, lead, with_others
 from ahd.insights.source import source_of
 from ahd.learning import Learner
 from ahd.memory import Memory
@@ -114,11 +114,13 @@ class Search:
 
         with CarryOver(self.problem, self.config, tell, self.check_stop) as carry_over:
             count = self.config.finalists
+            pool = with_others(self.population, self.store.proposals(), count)
             if count > 1 and self.problem.redraw is not None:
-                tell(f"comparing the {min(count, len(self.population))} best on fresh training sets")
-            confirm(self.population, self.evaluator.submit, self.store, tell, carry_over.fault, count)
+                tell(f"comparing the {min(count, len(pool))} best on fresh training sets")
+            confirm(pool, self.evaluator.submit, self.store, tell, carry_over.fault, count)
             if count > 1:
-                choose(self.population, count, carry_over.fresh, self.store, tell, self.problem.decimals)
+                choose(pool, count, carry_over.fresh, self.store, tell, self.problem.decimals)
+            lead(self.population, pool, self.store)
         if self.population.best is None:
             self._begin_with_simplest()
         if self.population.best != before:

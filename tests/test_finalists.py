@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from ahd.config import RunConfig
-from ahd.display.replay import Member, led, replay
-from ahd.events import Evolved
-from ahd.finalists import choose, chosen
+from ahd.display.replay import Member, kept, led, replay
+from ahd.events import Evolved, Started
+from ahd.finalists import choose, chosen, lead, with_others
 from ahd.follow import Follower
 from ahd.population import Individual, Population
-from ahd.store import Store
+from ahd.store import Proposal, Store
 from tests.test_cli import ahd
 
 
@@ -87,3 +87,52 @@ def test_the_chosen_is_the_result_wherever_it_is_shown(tmp_path: Path) -> None:
     assert looked[-1].members[0].proposal == expected
     again = ahd("resume", str(folders[10]), "--display", "plain").stdout
     assert f"{row.objective:.5f}" in again
+
+
+def row(number: int, objective: float | None, duplicate_of: int | None = None) -> Proposal:
+    code, text = f"code {number}", ""
+    outcome = "ok" if objective is not None else "runtime_error"
+    return Proposal(
+        number, 1, 0, "search", 1, "m1", (), text, text, text, code, text, text, outcome, objective, text,
+        duplicate_of, 0, None, None, None, 0, 0, 0.0, 0.0, 0.0, 0.0,
+    )  # fmt: skip
+
+
+def test_more_finalists_than_members_come_from_the_other_proposals() -> None:
+    """The best of them with objectives of their own, neither failures nor duplicates; the population is in
+    it as a whole, however few are wanted."""
+    members = population()  # objectives and numbers 1 to 4
+    rows = [
+        row(9, 2.5),
+        row(10, 2.5),
+        row(11, 3.0),
+        row(12, 0.5, 1),
+        row(13, None),
+        row(14, 7.0),
+        row(15, 8.0),
+    ]
+    for count, numbers in (1, []), (4, []), (5, [9]), (6, [9, 14]), (50, [9, 14, 15]):
+        pool = with_others(members, rows, count)
+        assert {each.proposal for each in pool.members} == {1, 2, 3, 4, *numbers}
+        assert pool.members == sorted(pool.members, key=lambda each: each.objective)
+
+
+@pytest.mark.parametrize(("gone", "first"), [((), 9), ((1, 2), 9), ((1,), 3), ((), 1)])
+def test_the_result_leads_what_is_left_of_the_population(
+    tmp_path: Path, gone: tuple[int, ...], first: int
+) -> None:
+    """In the search as in what is replayed from its run file, also where it was no member."""
+    config = RunConfig("tsp", population=4)
+    store = Store.create(tmp_path / "run", config)
+    members = population()
+    rows = [*(row(k, float(k)) for k in (1, 2, 3, 4)), row(9, 2.5)]
+    members.size = 4
+    pool = with_others(members, rows, 5)
+    pool.members = [each for each in pool.members if each.proposal not in gone]
+    choose(pool, 5, lambda each: float(each.proposal != first), store, lambda text: None)
+    lead(members, pool, store)
+    assert [each.proposal for each in members.members] == [first, *({1, 2, 3, 4} - {first, *gone})][:4]
+    started = Started(config, store.folder, "fake", 4, "skeleton", "", 0, None, "", 5)
+    shown = kept(started, rows, gone, chosen(store))
+    assert shown[0].proposal == first
+    assert len(shown) <= 4

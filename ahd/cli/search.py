@@ -152,8 +152,9 @@ def run(
         int,
         typer.Option(
             metavar="N",
-            help="At the end, the result is the one of the N best of the population that does best on "
-            "instances drawn afresh; try 10 (1: the best on the training instances).",
+            help="At the end, the result is the one of the N best that does best on instances drawn afresh: "
+            "of the population, and of other proposals where N is larger; try 10, or 50 (1: the best on the "
+            "training instances).",
         ),
     ] = DEFAULTS.finalists,
     timeout: Annotated[

@@ -1,6 +1,7 @@
 """The events of a stored run, in order, as its display saw them."""
 
 import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -10,7 +11,7 @@ from ahd.config import ConfigError
 from ahd.confirm import dropped
 from ahd.events import Event, Evolved, Member, Note, Started
 from ahd.finalists import chosen
-from ahd.population import Individual, Population, entrants
+from ahd.population import Individual, Population, entrants, individual
 from ahd.schedule import plan
 from ahd.store import Proposal, Store, UpdateRow
 
@@ -45,6 +46,10 @@ def generations(started: Started, rows: Sequence[Proposal]) -> Iterator[tuple[Pr
         yield batch[-1], tuple(_member(each) for each in population.members)
 
 
+def _member_of(row: Proposal) -> Member:
+    return _member(individual(row, math.nan if row.objective is None else row.objective))
+
+
 def _member(each: Individual) -> Member:
     return Member(each.objective, each.operator, each.proposal, each.completion or each.code)
 
@@ -61,8 +66,10 @@ def kept(
     """The population at the end of a run that dropped the proposals ``gone`` and chose ``first``: the others
     of it, the chosen one first, or the simplest known heuristic where there is none."""
     members = tuple(member for member in survivors(started, rows) if member.proposal not in gone)
+    if first is not None and all(member.proposal != first for member in members):
+        members = tuple(_member_of(row) for row in rows if row.id == first) + members
     if members or not gone or not started.known:
-        return led(members, first)
+        return led(members, first)[: started.config.population]
     name, objective = next(iter(started.known.items()))
     return (Member(objective, name, None, ""),)
 
