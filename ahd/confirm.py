@@ -89,7 +89,14 @@ def dropped(store: Store) -> dict[int, Dropped]:
 
 
 def _reasons(store: Store, outcome: str) -> dict[int, str]:
-    return {int(number): str(reason) for number, reason in (store.meta_record(outcome) or {}).items()}
+    """
+    Raises:
+        ConfigError: the run file is damaged.
+    """
+    try:
+        return {int(number): str(reason) for number, reason in (store.meta_record(outcome) or {}).items()}
+    except ValueError:
+        raise store.damaged(f"{outcome} in table meta") from None
 
 
 def corrected(rows: Sequence[Proposal], gone: Mapping[int, Dropped]) -> list[Proposal]:

@@ -70,4 +70,4 @@ def choose(
 def chosen(store: Store) -> int | None:
     """The proposal that was chosen; None: the best on the training instances is the result."""
     text = store.meta(CHOSEN)
-    return int(text) if text is not None and text.isdecimal() else None
+    return int(text) if text is not None and text.isdecimal() and len(text) < 19 else None

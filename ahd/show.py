@@ -69,6 +69,7 @@ def read(folder: Path) -> Run:
     store = Store.open(folder)
     try:
         started, rows, gone, first = stored_start(store), store.proposals(), dropped(store), chosen(store)
+        members = kept(started, rows, gone, first)
         return Run(
             folder,
             store.status,
@@ -79,9 +80,9 @@ def read(folder: Path) -> Run:
             store.meta_record("finished"),
             store.meta("schedule") or "",
             store.wall_seconds(),
-            kept(started, rows, gone, first),
+            members,
             questions(store),
-            first,
+            first if members and members[0].proposal == first else None,
         )
     finally:
         store.close()

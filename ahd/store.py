@@ -115,6 +115,31 @@ class UpdateRow:
 _JSON_FIELDS = {"parents", "seeds", "rewards", "weights", "step_seeds", "step_weights"}
 
 
+_NUMBERS = {"id", "batch", "slot", "generation", "objective", "duplicate_of", "sigma", "reward", "created"}
+
+
+def _numbers(values: Any) -> tuple[Any, ...]:
+    """Numbers and nulls of a field that holds several.
+
+    Raises:
+        TypeError: it holds something else.
+    """
+    if not isinstance(values, list) or any(isinstance(each, str | list | dict) for each in values):
+        raise TypeError(values)
+    return tuple(values)
+
+
+def _checked(name: str, value: Any) -> Any:
+    """A stored value.
+
+    Raises:
+        TypeError: it is no number, as those of its name are.
+    """
+    if name in _NUMBERS and isinstance(value, str | bytes):
+        raise TypeError(name)
+    return value
+
+
 def _insert(connection: sqlite3.Connection, table: str, row: Proposal | UpdateRow) -> None:
     names = [each.name for each in fields(row)]
     values = [
@@ -297,7 +322,11 @@ class Store:
                 return record
         except ValueError:
             pass
-        raise ConfigError(f"{self.folder / FILE}: {key} in table meta is damaged; restore it from a copy")
+        raise self.damaged(f"{key} in table meta")
+
+    def damaged(self, what: str) -> ConfigError:
+        """What to raise where ``what`` in the run file cannot be what was written."""
+        return ConfigError(f"{self.folder / FILE}: {what} is damaged; restore it from a copy")
 
     def set_meta(self, **values: str) -> None:
         with self._connection:
@@ -364,13 +393,11 @@ class Store:
     def _read(self, row: sqlite3.Row) -> dict[str, Any]:
         try:
             return {
-                name: tuple(json.loads(row[name])) if name in _JSON_FIELDS else row[name]
+                name: _numbers(json.loads(row[name])) if name in _JSON_FIELDS else _checked(name, row[name])
                 for name in row.keys()  # noqa: SIM118 - sqlite3.Row iterates values
             }
         except (ValueError, TypeError):
-            raise ConfigError(
-                f"{self.folder / FILE}: row {row['id']} of a table is damaged; restore it from a copy"
-            ) from None
+            raise self.damaged(f"row {row['id']} of a table") from None
 
     def weights_hash(self) -> str:
         """Hash of the weights after the last update, or of the base model; empty before it is known."""

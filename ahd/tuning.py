@@ -103,7 +103,8 @@ class Tuner:
         if parent.completion:
             draft = completion_in(code, self._problem)
         else:
-            draft = f"{{{parent.thought}}}\n```python\n{code}\n```"
+            thought = parent.thought.replace("`", "'")
+            draft = f"{{{thought}}}\n```python\n{code}\n```"
         return Task(batch, slot, (parent,), Prompt("", "", (), 0), 0, None, draft)
 
     def tell(self, objectives: Sequence[float | None]) -> None:

@@ -21,6 +21,9 @@ LEAST, LARGEST = 1e-6, 1e6
 
 LONGEST = 10_000
 """Characters beyond which code is not looked at."""
+EFFORT = 100_000
+"""Nodes of the terms that are compared, times their levels, beyond which code is not tuned: brackets within
+brackets take time that grows with the cube of their depth."""
 
 _COUNTING = ("arange", "empty", "eye", "full", "ones", "range", "repeat", "reshape", "roll", "tile", "zeros")
 """Functions whose arguments are counts and shapes."""
@@ -62,13 +65,20 @@ class Constants:
                 edits.append((place.sign, place.sign + 1, "-" if rounded < 0 else "+"))
             if place.start == place.end:
                 text = f" {text} *" + " " * (not self.code[place.start : place.start + 1].isspace())
-            elif place.base and rounded < 0:
-                text = f"({text})"
+            else:
+                text = f"({text})" if place.base and rounded < 0 else text
+                before, after = self.code[: place.start][-1:], self.code[place.end :][:1]
+                text = " " * _goes_on(before) + text + " " * _goes_on(after)
             edits.append((place.start, place.end, text))
         code = self.code
         for start, end, text in sorted(edits, reverse=True):
             code = code[:start] + text.encode() + code[end:]
         return code.decode()
+
+
+def _goes_on(neighbour: bytes) -> bool:
+    """Whether a word or a number goes on there, as in ``1if x else.5``: another number needs a space."""
+    return neighbour.isalnum() or neighbour == b"_" or neighbour >= b"\x80"
 
 
 def constants_of(code: str, problem: Problem) -> Constants | None:
@@ -87,7 +97,10 @@ def constants_of(code: str, problem: Problem) -> Constants | None:
         if not 0 < len(finder.found) <= MOST:
             return None
         places, values = zip(*sorted(finder.found.items()), strict=True)
-        return Constants(finder.code, places, values, _text(parse(normalise(code))))
+        tree = parse(normalise(code))
+        if _effort(tree) > EFFORT:
+            return None
+        return Constants(finder.code, places, values, _text(tree))
     except UNPARSABLE:
         return None
 
@@ -106,6 +119,7 @@ class _Finder:
         self.found: dict[Place, float] = {}
         first = self.code.rindex(completion.encode()) if completion else 0
         self._hole = range(first, first + len(completion.encode()) if completion else len(self.code))
+        self._effort = 0
         self._lines = [0, *(match.end() for match in re.finditer(b"\n", self.code))]
         self._visit(parse(code))
 
@@ -146,6 +160,9 @@ class _Finder:
         """A number for each different term but the first; a term that comes again stays as it is."""
         seen: set[str] = set()
         for term, operation in _terms(node):
+            self._effort += _effort(term)
+            if self._effort > EFFORT:
+                raise ValueError("too deep to be tuned")
             text = _text(_with_factor(term))
             if text in seen:
                 continue
@@ -186,6 +203,15 @@ class _Finder:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self._lines[node.end_lineno - 1] + node.end_col_offset
+
+
+def _effort(node: ast.AST) -> int:
+    """Nodes below and with ``node``, times their levels."""
+    nodes, levels, layer = 0, 0, [node]
+    while layer:
+        nodes, levels = nodes + len(layer), levels + 1
+        layer = [child for each in layer for child in ast.iter_child_nodes(each)]
+    return nodes * levels
 
 
 class _Sign(NamedTuple):

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from ahd.config import ConfigError, RunConfig
+from ahd.confirm import OUTCOMES
 from ahd.events import Started
+from ahd.finalists import CHOSEN
 from ahd.show import best, show
 from ahd.store import FILE, Store
 from tests.fakes import FakeModel
@@ -71,6 +73,11 @@ DAMAGE = {
     "column": execute("ALTER TABLE updates RENAME COLUMN seeds TO sids"),
     "seeds no JSON": execute("UPDATE updates SET seeds = 'nope' WHERE id = 1"),
     "parents a number": execute("UPDATE proposals SET parents = '7' WHERE id = 30"),
+    "parents lists": execute("UPDATE proposals SET parents = '[[1]]' WHERE id = 30"),
+    "parents objects": execute("UPDATE proposals SET parents = '[{\"a\": 1}]' WHERE id = 30"),
+    "parents words": execute("UPDATE proposals SET parents = '[\"x\"]' WHERE id = 30"),
+    "objective a word": execute("UPDATE proposals SET objective = 'abc' WHERE id = 30"),
+    "reward a word": execute("UPDATE proposals SET reward = 'abc' WHERE id = 30"),
 }
 
 
@@ -127,3 +134,23 @@ def test_a_lost_row_is_refused(folder: Path) -> None:
     execute("DELETE FROM proposals WHERE id = 40")(folder / FILE)
     with pytest.raises(ConfigError):
         search(Store.open(folder, write=True), FakeModel()).run()
+
+
+@pytest.mark.parametrize("key", OUTCOMES)
+def test_dropped_proposals_that_are_no_numbers_are_refused(folder: Path, key: str) -> None:
+    """What the end of a run has written is checked as well."""
+    execute(f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{{\"x\": 1}}')")(folder / FILE)
+    with pytest.raises(ConfigError, match=key):
+        show(folder, True)
+
+
+@pytest.mark.parametrize("value", ["99999", "-1", "x", "9" * 5000])
+def test_a_chosen_proposal_that_is_not_there_is_none(
+    folder: Path, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The best on the training instances is shown, and nobody as chosen."""
+    execute(f"INSERT OR REPLACE INTO meta VALUES ('{CHOSEN}', '{value}')")(folder / FILE)
+    show(folder, True)
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["chosen"] is None
+    assert facts["best"]["objective"] == min(each["objective"] for each in facts["population"])

@@ -105,18 +105,21 @@ def test_turns_alternate_between_the_best_and_the_untried() -> None:
     assert drafts == ["a + 9 * b * b", "a + 20 * b / a", "a + 9 * b * b", "a + 30 * b"]
 
 
-def test_whole_functions_are_drafted_as_replies() -> None:
-    """In free style the draft has the code and the thought of the parent where a reply has them."""
+@pytest.mark.parametrize("thought", ["less of b", "idea ``` y", "```python", "a { b } c", "`x`"])
+def test_whole_functions_are_drafted_as_replies(thought: str) -> None:
+    """In free style the draft has the code and the thought of the parent where a reply has them, whatever
+    the thought is."""
     code = "def choose(a, b):\n    # a little\n    return a - 0.25 * b\n"
     tuner = Tuner(1, PROBLEM)
-    tuner.add([Individual(5.0, code, "", "less of b", 1, "e1")])
+    tuner.add([Individual(5.0, code, "", thought, 1, "e1")])
     (first, *others) = (
         parse_reply(task.draft, PROBLEM, "free") for task in tuner.tasks(Batch(1, 1, TUNE, TURN, False))
     )
     constants = constants_of(first.code, PROBLEM)
     assert constants is not None
     assert constants.written([-0.25]) == code
-    assert {each.thought for each in (first, *others)} == {"less of b"}
+    if thought == "less of b":
+        assert {each.thought for each in (first, *others)} == {thought}
     assert len({each.code for each in (first, *others)}) == TURN
 
 

@@ -62,6 +62,8 @@ def _run_command() -> object:
         raise KeyboardInterrupt from None
     except sqlite3.Error as error:
         mend = "make space on its disk or check that, then go on with `ahd resume`"
+        if str(error).startswith(("no such", "table")):
+            mend = "it is damaged, or of another version: restore it from a copy"
         _fail(f"the run file cannot be read or written ({error}): {mend}")
     except BrokenPipeError:
         raise

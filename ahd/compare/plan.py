@@ -60,7 +60,8 @@ class Arm:
             if isinstance(value, bool):
                 text += "" if value else "=false"
             else:
-                text += f"={value:g}" if isinstance(value, float) else f"={value}"
+                short = f"{value:g}" if isinstance(value, float) else str(value)
+                text += f"={value if isinstance(value, float) and float(short) != value else short}"
         return text
 
     @property
@@ -85,7 +86,11 @@ class Arm:
                 f"--methods {text}: needs methods ({told}), each perhaps with a temperature as in eoh@0.7 "
                 "and options as in esopt+reward=paper"
             ) from None
-        return replace(arm, options=tuple(_option(text, part) for part in rest))
+        options = tuple(_option(text, part) for part in rest)
+        names = [name for name, _ in options]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ConfigError(f"--methods {text}: {twice[0]} is given twice; give it once")
+        return replace(arm, options=options)
 
 
 def arms_of(configs: Sequence[RunConfig]) -> list[Arm]:

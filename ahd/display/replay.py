@@ -67,7 +67,7 @@ def kept(
     of it, the chosen one first, or the simplest known heuristic where there is none."""
     members = tuple(member for member in survivors(started, rows) if member.proposal not in gone)
     if first is not None and all(member.proposal != first for member in members):
-        members = tuple(_member_of(row) for row in rows if row.id == first) + members
+        members = tuple(_member_of(row) for row in rows if row.id == first and first not in gone) + members
     if members or not gone or not started.known:
         return led(members, first)[: started.config.population]
     name, objective = next(iter(started.known.items()))

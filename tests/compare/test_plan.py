@@ -42,6 +42,15 @@ def test_an_arm_may_have_options_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["eoh+tune=0.3000001", "eoh+tune=0.3", "eoh+alpha=1e-07", "eoh+tune=0.123456789012"]
+)
+def test_a_label_holds_every_digit(text: str) -> None:
+    """So that two arms are never one, and a plan that is read back is the plan."""
+    assert Arm.parse(text).label == text
+    assert Arm.parse(Arm.parse(text).label) == Arm.parse(text)
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("eoh+budget=5", "budget is the same for all arms"),
@@ -52,6 +61,7 @@ def test_an_arm_may_have_options_of_its_own() -> None:
         ("eoh+per-direction", "--per-direction true"),
         ("eoh+scope=a/b", "a/b"),
         ("eoh+", "has no such option"),
+        ("eoh+tune=0.3+tune=0.4", "tune is given twice"),
     ],
 )
 def test_bad_options_of_an_arm(text: str, told: str) -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from operators.constants import LONGEST, MOST, constants_of
+from operators import constants
+from operators.constants import EFFORT, LONGEST, MOST, constants_of
 from operators.parsing import completion_in, fill
 from problems.tsp import problem
 
@@ -17,15 +18,15 @@ ARRAYS = {name: np.random.default_rng(number).uniform(0.1, 1.0, 8) for number, n
 
 def tuned(completion: str, *values: float) -> str:
     """The completion with its numbers written, or other ``values``."""
-    constants = constants_of(fill(problem, completion), problem)
-    assert constants is not None
-    return completion_in(constants.written(values or constants.values), problem)
+    found = constants_of(fill(problem, completion), problem)
+    assert found is not None
+    return completion_in(found.written(values or found.values), problem)
 
 
 def structure(completion: str) -> str:
-    constants = constants_of(fill(problem, completion), problem)
-    assert constants is not None
-    return constants.structure
+    found = constants_of(fill(problem, completion), problem)
+    assert found is not None
+    return found.structure
 
 
 @pytest.mark.parametrize(
@@ -187,3 +188,36 @@ def select_next_node(current_node, destination_node, unvisited_nodes, distance_m
     assert constants.values == (0.4, -1.0)
     expected = code.replace("0.4", "0.75").replace("- total", "+ 2.0 * total")
     assert constants.written([0.75, 2.0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("completion", "values", "written"),
+    [
+        ("near if home.sum()else.5 * rest", (), "near if home.sum()else 0.5 * rest"),
+        ("near * (home.any()and.5)", (), "near * (home.any()and 0.5)"),
+        ("near if home.any()else-0.5 * rest", (0.7,), "near if home.any()else 0.7 * rest"),
+        ("near * (home.any()or-0.25)", (3.0,), "near * (home.any()or 3.0)"),
+    ],
+)
+def test_words_that_touch_numbers_stay_words(
+    completion: str, values: tuple[float, ...], written: str
+) -> None:
+    """A space is put between where there would be none."""
+    assert tuned(completion, *values) == written
+
+
+@pytest.mark.parametrize("depth", [5, 60, 400])
+@pytest.mark.parametrize("parts", [("near / (near - ", "home", ")"), ("near - (", "home", ")")])
+def test_brackets_within_brackets_take_little_effort(
+    depth: int, parts: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However deep, the nodes of the terms that are compared stay under a bound."""
+    compared = []
+    text = constants._text
+    monkeypatch.setattr(
+        constants, "_text", lambda node: (compared.append(constants._effort(node)), text(node))[1]
+    )
+    first, middle, last = parts
+    found = constants_of(fill(problem, first * depth + middle + last * depth), problem)
+    assert (found is None) == (depth > 12)
+    assert sum(compared) <= 4 * EFFORT
