@@ -118,26 +118,20 @@ _JSON_FIELDS = {"parents", "seeds", "rewards", "weights", "step_seeds", "step_we
 _NUMBERS = {"id", "batch", "slot", "generation", "objective", "duplicate_of", "sigma", "reward", "created"}
 
 
-def _numbers(values: Any) -> tuple[Any, ...]:
-    """Numbers and nulls of a field that holds several.
-
-    Raises:
-        TypeError: it holds something else.
-    """
-    if not isinstance(values, list) or any(isinstance(each, str | list | dict) for each in values):
-        raise TypeError(values)
-    return tuple(values)
-
-
-def _checked(name: str, value: Any) -> Any:
+def _decoded(name: str, value: Any) -> Any:
     """A stored value.
 
     Raises:
-        TypeError: it is no number, as those of its name are.
+        TypeError, ValueError: it is none that was written under this name.
     """
     if name in _NUMBERS and isinstance(value, str | bytes):
         raise TypeError(name)
-    return value
+    if name not in _JSON_FIELDS:
+        return value
+    values = tuple(json.loads(value))
+    if name == "parents" and any(isinstance(each, str | tuple | list | dict) for each in values):
+        raise TypeError(name)
+    return values
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: Proposal | UpdateRow) -> None:
@@ -392,10 +386,7 @@ class Store:
 
     def _read(self, row: sqlite3.Row) -> dict[str, Any]:
         try:
-            return {
-                name: _numbers(json.loads(row[name])) if name in _JSON_FIELDS else _checked(name, row[name])
-                for name in row.keys()  # noqa: SIM118 - sqlite3.Row iterates values
-            }
+            return {name: _decoded(name, row[name]) for name in row.keys()}  # noqa: SIM118 - it iterates values
         except (ValueError, TypeError):
             raise self.damaged(f"row {row['id']} of a table") from None
 
