@@ -19,7 +19,7 @@ from rich.text import Text
 from ahd.display.choose import capable
 from ahd.display.text import clean
 from ahd.models import embedded, names
-from ahd.models.runtime import has_cuda, is_preloaded, openmp_library
+from ahd.models.runtime import BFLOAT16_FLAGS, has_cuda, is_preloaded, openmp_library
 from evaluators.cache import cache_folder
 
 Grade = Literal["ok", "warn", "fail"]
@@ -116,7 +116,7 @@ def processor(cpuinfo: Path = Path("/proc/cpuinfo")) -> Finding:
         return Finding("processor", "fail", told, "the CPU engine needs AVX2: use another machine, or a GPU")
     if platform.machine() == "x86_64" and "avx512f" not in flags:
         return Finding("processor", "warn", told, "works, slower: AVX-512 is faster, with bf16 faster still")
-    if platform.machine() == "x86_64" and not flags & {"avx512_bf16", "amx_bf16"}:
+    if not flags & BFLOAT16_FLAGS:
         told += "; no bfloat16 arithmetic, so float32: the model takes several times longer"
     return Finding("processor", "ok", told)
 

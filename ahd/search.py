@@ -114,7 +114,8 @@ class Search:
 
         with CarryOver(self.problem, self.config, tell, self.check_stop) as carry_over:
             count = self.config.finalists
-            pool = with_others(self.population, self.store.proposals(), count)
+            rows = self.store.proposals() if count > len(self.population) else ()
+            pool = with_others(self.population, rows, count)
             if count > 1 and self.problem.redraw is not None:
                 tell(f"comparing the {min(count, len(pool))} best on fresh training sets")
             confirm(pool, self.evaluator.submit, self.store, tell, carry_over.fault, count)

@@ -354,7 +354,7 @@ def _insights(run: Run, facts: dict[str, Any]) -> str:
 
 def _outcome_table(outcomes: Sequence[dict[str, Any]], operators: Sequence[str]) -> Table:
     """What became of the proposals: a line per outcome, by operator, and one per reason below it."""
-    table = _table("outcomes; --outcomes shows every reason", "<outcome", "count", *operators, "~~reason")
+    table = _table("outcomes", "<outcome", "count", *operators, "~~reason")
     for each in outcomes:
         by = (each["operators"].get(name, 0) for name in operators)
         _row(table, each["outcome"], each["count"], *by, "")

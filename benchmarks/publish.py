@@ -7,7 +7,6 @@ It holds the summary as JSON and Markdown, the page and the runs as CSV; no path
 
 import argparse
 import json
-import shlex
 import shutil
 import subprocess
 import sys
@@ -15,26 +14,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[0] = str(ROOT)
 PLACE = Path("results", "published", "comparisons")
-_OWN = ("--out", "--folder", "--csv")
-"""Options of a command that name places on one machine."""
 
 
-def portable(command: str) -> str:
-    """``command`` without the options that name places."""
-    words = iter(shlex.split(command))
-    kept = []
-    for word in words:
-        if word in _OWN:
-            next(words, None)
-        elif not word.startswith(tuple(f"{each}=" for each in _OWN)):
-            kept.append(word)
-    return shlex.join(kept)
-
-
-def rows(name: str, comparison: dict[str, Any]) -> list[str]:
-    """A row of the table of comparisons for each arm of each setting."""
+def rows(name: str, comparison: dict[str, Any]) -> list[list[str]]:
+    """A row of the table of comparisons for each arm of each setting, as cells."""
     link = f"[{name}](../{PLACE}/{name}/summary.md)"
     found = []
     for setting in comparison["settings"]:
@@ -52,17 +36,23 @@ def rows(name: str, comparison: dict[str, Any]) -> list[str]:
                 told = [f"{mean:.4f} [{low:.4f}, {high:.4f}]", f"{difference['p_holm']:.3f}"]
             spread = [f"{each['mean']:.{digits}f} ± {each['sd']:.4f}" for each in (train, test)]
             cells = [link, setting["problem"], f"`{arm['arm']}`", str(train["count"]), *spread]
-            cells += [f"{test['best']:.{digits}f}", *told]
-            found.append(f"| {' | '.join(cells)} |")
+            found.append([*cells, f"{test['best']:.{digits}f}", *told])
     return found
 
 
-def publish(folder: Path, name: str) -> list[str]:
+def publish(folder: Path, name: str) -> list[list[str]]:
     """Copy what is published of the comparison in ``folder``; the rows for its arms."""
+    from ahd.compare.folder import Folder  # here: beside this file, evaluators.py hides the package
+
     out = ROOT / PLACE / name
-    out.mkdir(parents=True, exist_ok=True)
+    found = Folder.open(folder)
+    if found is None:
+        raise SystemExit(f"{folder}: no comparison; give the folder of one, with its plan")
     comparison = json.loads((folder / "comparison.json").read_text())
-    comparison["command"] = portable(comparison["command"])
+    if any(len(setting["seeds"]) < 2 for setting in comparison["settings"]):
+        raise SystemExit(f"{folder}: one seed has no spread; give a comparison of several")
+    comparison["command"] = found.plan.command
+    out.mkdir(parents=True, exist_ok=True)
     ahd = [sys.executable, "-m", "ahd"]
     subprocess.run([*ahd, "report", str(folder), "--markdown", str(out / "summary.md")], check=True)
     shutil.copy(folder / "report.html", out)
@@ -76,8 +66,10 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of the comparison")
     parser.add_argument("name", help="of the published folder")
     given = parser.parse_args()
-    print(*publish(given.folder, given.name), sep="\n")
+    for cells in publish(given.folder, given.name):
+        print(f"| {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":
+    sys.path[0] = str(ROOT)
     main()

@@ -62,7 +62,7 @@ def _run_command() -> object:
         raise KeyboardInterrupt from None
     except sqlite3.Error as error:
         mend = "make space on its disk or check that, then go on with `ahd resume`"
-        if str(error).startswith(("no such", "table")):
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:
             mend = "it is damaged, or of another version: restore it from a copy"
         _fail(f"the run file cannot be read or written ({error}): {mend}")
     except BrokenPipeError:

@@ -54,14 +54,13 @@ class Arm:
     @property
     def label(self) -> str:
         """``eoh``, ``eoh@0.7`` or ``esopt+reward=paper+antithetic``."""
-        text = self.method.value + ("" if self.temperature is None else f"@{self.temperature:g}")
+        text = self.method.value + ("" if self.temperature is None else f"@{_written(self.temperature)}")
         for name, value in self.options:
             text += "+" + name.replace("_", "-")
             if isinstance(value, bool):
                 text += "" if value else "=false"
             else:
-                short = f"{value:g}" if isinstance(value, float) else str(value)
-                text += f"={value if isinstance(value, float) and float(short) != value else short}"
+                text += f"={_written(value)}"
         return text
 
     @property
@@ -91,6 +90,12 @@ class Arm:
         if twice := [name for name in names if names.count(name) > 1]:
             raise ConfigError(f"--methods {text}: {twice[0]} is given twice; give it once")
         return replace(arm, options=options)
+
+
+def _written(value: Any) -> str:
+    """An option's value in a label: short, with every digit that it has."""
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return repr(value) if isinstance(value, float) and float(short) != value else short
 
 
 def arms_of(configs: Sequence[RunConfig]) -> list[Arm]:

@@ -1,7 +1,6 @@
 """The events of a stored run, in order, as its display saw them."""
 
 import itertools
-import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -32,26 +31,40 @@ def seeded(started: Started, rows: Sequence[Proposal]) -> Member | None:
     return Member(objective, name, None, "")
 
 
-def generations(started: Started, rows: Sequence[Proposal]) -> Iterator[tuple[Proposal, tuple[Member, ...]]]:
-    """The population after each batch, best first, with the last row of the batch."""
-    population = Population(started.config.population)
-    known: dict[int | None, float] = {}
-    first = seeded(started, rows)
-    for _, group in itertools.groupby(rows, key=lambda row: (row.phase, row.batch)):
-        batch = list(group)
-        if first and batch[0].phase == "search" and not len(population):
-            population.admit([Individual(first.objective, "", "", "", None, first.operator)])
-        population.admit(entrants(batch, known))
-        known |= {row.id: row.objective for row in batch if row.objective is not None}
-        yield batch[-1], tuple(_member(each) for each in population.members)
+class Survival:
+    """The population of a run, batch by batch, from its rows."""
 
+    def __init__(self, started: Started) -> None:
+        self._started = started
+        self._population = Population(started.config.population)
+        self._known: dict[int | None, float] = {}
 
-def _member_of(row: Proposal) -> Member:
-    return _member(individual(row, math.nan if row.objective is None else row.objective))
+    def add(self, batch: Sequence[Proposal]) -> None:
+        """Let the best survive of the rows of one batch more."""
+        begun = any(row.phase == "search" for row in batch)
+        if begun and self._started.known and not len(self._population):
+            name, objective = next(iter(self._started.known.items()))
+            self._population.admit([Individual(objective, "", "", "", None, name)])
+        self._population.admit(entrants(batch, self._known))
+        self._known |= {row.id: row.objective for row in batch if row.objective is not None}
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """Best first."""
+        return tuple(map(_member, self._population.members))
 
 
 def _member(each: Individual) -> Member:
     return Member(each.objective, each.operator, each.proposal, each.completion or each.code)
+
+
+def generations(started: Started, rows: Sequence[Proposal]) -> Iterator[tuple[Proposal, tuple[Member, ...]]]:
+    """The population after each batch, best first, with the last row of the batch."""
+    survival = Survival(started)
+    for _, group in itertools.groupby(rows, key=lambda row: (row.phase, row.batch)):
+        batch = list(group)
+        survival.add(batch)
+        yield batch[-1], survival.members
 
 
 def survivors(started: Started, rows: Sequence[Proposal]) -> tuple[Member, ...]:
@@ -66,8 +79,9 @@ def kept(
     """The population at the end of a run that dropped the proposals ``gone`` and chose ``first``: the others
     of it, the chosen one first, or the simplest known heuristic where there is none."""
     members = tuple(member for member in survivors(started, rows) if member.proposal not in gone)
-    if first is not None and all(member.proposal != first for member in members):
-        members = tuple(_member_of(row) for row in rows if row.id == first and first not in gone) + members
+    if first not in gone and all(member.proposal != first for member in members):
+        others = ((row, row.objective) for row in rows if row.id == first)
+        members = (*(_member(individual(row, value)) for row, value in others if value is not None), *members)
     if members or not gone or not started.known:
         return led(members, first)[: started.config.population]
     name, objective = next(iter(started.known.items()))
@@ -103,6 +117,9 @@ class Narrator:
     def __init__(self, started: Started) -> None:
         self.started = started
         self.rows: list[Proposal] = []
+        self._survival = Survival(started)
+        self._survived = 0
+        """Rows whose batches are closed."""
         self._spent = 0
         self._best: float | None = None
         self._open = False
@@ -137,7 +154,9 @@ class Narrator:
             if update.note:
                 yield update.created, Note(update.note)
             yield update.created, announce.updated(update)
-        yield self.rows[-1].created, Evolved(survivors(self.started, self.rows))
+        self._survival.add(self.rows[self._survived :])
+        self._survived = len(self.rows)
+        yield self.rows[-1].created, Evolved(self._survival.members)
 
     def _whole(self) -> bool:
         """Whether the last batch is all there, with its update where it makes one."""

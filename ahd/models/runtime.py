@@ -57,14 +57,17 @@ def has_cuda() -> bool:
     return Path("/dev/nvidiactl").exists() or Path("/dev/nvidia0").exists()
 
 
+BFLOAT16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
+"""What /proc/cpuinfo says of a processor that can multiply matrices of bfloat16: one of these."""
+
+
 def number_format() -> Dtype:
     """The number format the engine is fastest in here: ``float32`` on processors that cannot multiply
     matrices of bfloat16 (there it is 3 to 6 times faster), else ``bfloat16``."""
     if has_cuda():
         return Dtype.BFLOAT16
     text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
-    able = {"avx512_bf16", "amx_bf16", "bf16"}
-    return Dtype.BFLOAT16 if able.intersection(text.split()) else Dtype.FLOAT32
+    return Dtype.BFLOAT16 if BFLOAT16_FLAGS.intersection(text.split()) else Dtype.FLOAT32
 
 
 def is_preloaded() -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from ahd.config import Kind, RunConfig
 from ahd.es.perturbation import scales
+from benchmarks import publish
 from benchmarks.learning_file import read
 from benchmarks.learning_settings import settings_table
 from problems.registry import load
@@ -121,25 +122,7 @@ def test_comparisons() -> None:
     rows = table("docs/results.md", "comparison", "problem", "arm")
     wanted = []
     for file in sorted((PUBLISHED / "comparisons").glob("*/comparison.json")):
-        for setting in json.loads(file.read_text())["settings"]:
-            found = {
-                each["arm"]: each
-                for each in setting["differences"]
-                if each["metric"] == "test" and each["against"] == "eoh"
-            }
-            digits = setting["decimals"]
-            for arm in setting["arms"]:
-                train, test, difference = arm["train"], arm["test"], found.get(arm["arm"])
-                told = ["-", "-"]
-                if difference:
-                    low, mean, high = (difference[key] for key in ("low", "mean", "high"))
-                    told = [f"{mean:.4f} [{low:.4f}, {high:.4f}]", f"{difference['p_holm']:.3f}"]
-                spread = [f"{each['mean']:.{digits}f} ± {each['sd']:.4f}" for each in (train, test)]
-                name = f"[{file.parent.name}](../results/published/comparisons/{file.parent.name}/summary.md)"
-                label = f"`{arm['arm']}`"
-                seeds = str(train["count"])
-                best = f"{test['best']:.{digits}f}"
-                wanted.append([name, setting["problem"], label, seeds, *spread, best, *told])
+        wanted += publish.rows(file.parent.name, json.loads(file.read_text()))
     assert sorted(rows) == sorted(wanted)
 
 
