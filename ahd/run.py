@@ -157,11 +157,11 @@ def _search(
 
 def _load(config: RunConfig, display: Display) -> Model:
     began = time.monotonic()
-    what = f"loading {config.model}"
     if config.server:
         what = f"attaching to {config.server}"
-    elif is_to_be_built(config.model):
-        what = f"building {config.model}, once"
+    else:
+        what = f"building {config.model}, once" if is_to_be_built(config.model) else f"loading {config.model}"
+        what += " (minutes on a slow machine)" if config.model != "scripted" else ""
     display.show(Loading(what))
     model = load_model(config, lambda line: display.show(Note(line)))
     display.show(Loading(f"loading {model.name}", time.monotonic() - began))
