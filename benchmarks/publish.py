@@ -1,4 +1,5 @@
-"""Put a finished comparison among the published ones, and print its rows for docs/results.md.
+"""Put a finished comparison among the published ones, and print its rows for docs/results.md, and for
+docs/better-search.md where arms of `eoh` have options.
 
     python benchmarks/publish.py results/compare-tsp-1a2b3c4d tsp-knapsack
 
@@ -40,6 +41,33 @@ def rows(name: str, comparison: dict[str, Any]) -> list[list[str]]:
     return found
 
 
+def effects(comparison: dict[str, Any], of: str = "eoh") -> list[list[str]]:
+    """What each option did to the arm ``of``, as cells: the option, the problem, for training and test the
+    difference with its interval, p and p by Holm's method, the seeds that were better on test, and the wall
+    time and evaluations as multiples of the arm's without."""
+    found = []
+    for setting in comparison["settings"]:
+        arms = {arm["arm"]: arm for arm in setting["arms"]}
+        spent = arms[of]["spend"]
+        for label, arm in arms.items():
+            head, _, option = label.partition("+")
+            if head != of or not option:
+                continue
+            told = {
+                each["metric"]: each
+                for each in setting["differences"]
+                if (each["arm"], each["against"]) == (label, of)
+            }
+            cells = [f"`{option}`", setting["problem"]]
+            for each in (told["train"], told["test"]):
+                low, mean, high = (each[key] for key in ("low", "mean", "high"))
+                cells += [f"{mean:.4f} [{low:.4f}, {high:.4f}]", f"{each['p']:.3f}, {each['p_holm']:.3f}"]
+            cells.append(f"{told['test']['wins']} of {len(told['test']['seeds'])}")
+            cells += [f"{arm['spend'][key] / spent[key]:.2f}" for key in ("wall_seconds", "evaluations")]
+            found.append(cells)
+    return found
+
+
 def publish(folder: Path, name: str) -> list[list[str]]:
     """Copy what is published of the comparison in ``folder``; the rows for its arms."""
     from ahd.compare.folder import Folder  # here: beside this file, evaluators.py hides the package
@@ -66,7 +94,9 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of the comparison")
     parser.add_argument("name", help="of the published folder")
     given = parser.parse_args()
-    for cells in publish(given.folder, given.name):
+    printed = publish(given.folder, given.name)
+    comparison = json.loads((ROOT / PLACE / given.name / "comparison.json").read_text())
+    for cells in [*printed, *effects(comparison)]:
         print(f"| {' | '.join(cells)} |")
 
 

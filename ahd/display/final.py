@@ -40,7 +40,8 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
     valid = figure("validity", progress.validity)
     if valid is not None:
         duplicates = figure("duplicates", progress.duplicates) or 0
-        rows.append(Row("valid", percent(valid), f"of the proposals; {duplicates:.0f} of all, valid or not, are duplicates"))
+        of_all = f"of the proposals; {duplicates:.0f} of all, valid or not, are duplicates"
+        rows.append(Row("valid", percent(valid), of_all))
     rows.append(_updates(progress))
     wall = figure("wall_seconds", progress.elapsed(now)) or 0.0
     es = progress.es_seconds
