@@ -48,11 +48,11 @@ def effects(comparison: dict[str, Any], of: str = "eoh") -> list[list[str]]:
     found = []
     for setting in comparison["settings"]:
         arms = {arm["arm"]: arm for arm in setting["arms"]}
-        spent = arms[of]["spend"]
         for label, arm in arms.items():
             head, _, option = label.partition("+")
-            if head != of or not option:
+            if head != of or not option or of not in arms:
                 continue
+            spent = arms[of]["spend"]
             told = {
                 each["metric"]: each
                 for each in setting["differences"]
