@@ -116,10 +116,14 @@ class CarryOver:
             SandboxError: the problem or the sandbox does not work.
             KeyboardInterrupt: the run is to stop.
         """
+        told = self._told
         found = self.gains(best)
         if isinstance(found, Outcome):
             return f"it fails on instances drawn afresh: {found.status.value}: {found.detail}"
-        return found.fault(self._problem.simplest[0]) if found else ""
+        wrong = found.fault(self._problem.simplest[0]) if found else ""
+        if found and not wrong and self._told > told:
+            self._tell(f"proposal {best.proposal} holds there")
+        return wrong
 
     def gains(self, best: Individual) -> Gains | Outcome | None:
         """The gains of ``best`` on the fresh sets that the simplest does not fail on, or how it fails on one.

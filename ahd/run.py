@@ -111,7 +111,11 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
         try:
             model = stack.enter_context(closing(_load(config, display)))
         except KeyboardInterrupt:
-            display.show(Note("stopped while loading the model: nothing was changed"))
+            display.show(
+                Note(
+                    "stopped while loading the model, before anything was stored: give the same command again"
+                )
+            )
             return "interrupted"
         style = resolve_style(config.style, model.parameters)
         check_style(config, style)

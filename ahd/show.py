@@ -310,7 +310,8 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
         ("directions", directions(config)),
         (
             "spent",
-            f"{facts['spent']} of {config.budget} proposals, {facts['init_spent']} for the first population",
+            f"{facts['spent']} of {config.budget} proposals, and {facts['init_spent']} for the initial "
+            "population",
         ),
         *([("insights", _insights(run, facts))] if config.insights is not Insights.OFF else []),
         ("best, train", _with_gap(run, facts["best"]["objective"], facts["best"]["gap"])),

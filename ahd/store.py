@@ -219,7 +219,9 @@ class Store:
         """
         path = folder / FILE
         if not path.is_file():
-            raise ConfigError(f"{folder} is not a run folder: it has no {FILE}; `ls results` shows the runs")
+            raise ConfigError(
+                f"{folder} is not a run folder: it has no {FILE}; `ls results` shows the runs without --out"
+            )
         lock = _take_lock(folder) if write else None
         try:
             connection = _connect(path, read_only=not write)

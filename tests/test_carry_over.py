@@ -219,10 +219,10 @@ def test_a_stop_ends_the_comparison(tmp_path: Path) -> None:
 
 
 def test_slow_evaluations_are_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once for each heuristic, with about how long they take; quick ones are not."""
+    """Once for each heuristic, with about how long they take, and that the best holds; quick ones are not."""
     problem = guesses(tmp_path)
     best = individual(problem, HONEST)
-    for slow, lines in ((60.0, 0), (0.0, 2)):
+    for slow, lines in ((60.0, 0), (0.0, 3)):
         monkeypatch.setattr("ahd.carry_over.SLOW", slow)
         told: list[str] = []
         with CarryOver(problem, RunConfig("guesses"), told.append) as carry_over:
@@ -230,6 +230,7 @@ def test_slow_evaluations_are_announced(tmp_path: Path, monkeypatch: pytest.Monk
         assert len(told) == lines
     assert told[0].startswith("`half` is evaluated on 16 fresh training sets: about ")
     assert told[1].startswith("proposal 7 is evaluated")
+    assert told[2] == "proposal 7 holds there"
 
 
 @pytest.mark.slow

@@ -38,28 +38,33 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
         tokens = f"{figure('question_tokens', 0) or 0:,.0f} tokens beside the proposals"
         rows.append(Row("questions", f"{asked:.0f}", f"to the model for insights; {tokens}"))
     valid = figure("validity", progress.validity)
-    if valid is not None:
+    if valid is not None and progress.spent:
         duplicates = figure("duplicates", progress.duplicates) or 0
-        of_all = f"of the proposals; {duplicates:.0f} of all, valid or not, are duplicates"
+        of_all = f"of the {progress.spent}; {duplicates:.0f} of them, valid or not, are duplicates"
         rows.append(Row("valid", percent(valid), of_all))
     rows.append(_updates(progress))
     wall = figure("wall_seconds", progress.elapsed(now)) or 0.0
     es = progress.es_seconds
-    split = "  ".join(f"{name} {percent(share)}" for name, share in progress.split.items())
+    split = "  ".join(f"{name} {percent(share)}" for name, share in progress.split.items() if share)
     rows += [
         Row("wall time", duration(wall), "after loading"),
         Row(
             "speed",
             f"{rate(figure('tokens_per_second', _ratio(progress.tokens, progress.model_seconds)))} tokens/s",
-            f"{rate(_ratio(progress.evaluations, progress.evaluation_seconds))} evaluations/s",
+            f"generating; {rate(_ratio(progress.evaluations, progress.evaluation_seconds))} "
+            "evaluations/s evaluating",
         ),
-        Row("time", split, f"ES work {es:.1f} s, {percent(es / wall if wall else 0.0)} of wall time"),
+        Row("work", split, f"of the work; ES {es:.1f} s"),
     ]
     if progress.best is not None:
         rows.append(Row("heuristic", clean(str(finished.folder / "best.py"))))
-    if finished.status != "done":
-        rows.append(resume)
+    rows.append(resume if finished.status != "done" else _next(finished))
     return rows
+
+
+def _next(finished: Finished) -> Row:
+    folder = clean(str(finished.folder))
+    return Row("next", f"ahd report {folder}", "or `ahd test` with it: beside the known heuristics")
 
 
 def _ratio(amount: float, seconds: float) -> float | None:
@@ -82,7 +87,10 @@ def _lead(progress: Progress) -> list[Row]:
         return [Row("", "equal", f"to {clean(name)} ({progress.number(value)})")]
     side = "better" if progress.gain > 0 else "worse"
     amount = percent(abs(progress.gain), 2)
-    return [Row("", f"{amount} {side}", f"than {clean(name)} ({progress.number(value)})")]
+    rows = [Row("", f"{amount} {side}", f"than {clean(name)} ({progress.number(value)})")]
+    best = progress.finished.best if progress.finished else progress.best
+    known = progress.started.known.items() if progress.started else ()
+    return rows + [Row("", "equal", f"to {clean(name)}") for name, value in known if value == best]
 
 
 def _test(progress: Progress, finished: Finished) -> Row:

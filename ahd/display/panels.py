@@ -13,7 +13,8 @@ from ahd.display.text import clean, count, duration, percent, rate, signed_perce
 from ahd.es.perturbation import scales
 
 ACCENT, GOOD, WARN, BAD, DIM, FRAME = "cyan", "green", "yellow", "red", "grey58", "grey42"
-SPLIT_STYLES = {"model": "cyan", "ES": "magenta", "evaluation": "green"}
+SPLIT_STYLES = {"model": ("█", "cyan"), "ES": ("▒", "magenta"), "evaluation": ("▓", "green")}
+"""What the share of each kind of work is drawn with, told apart without colours too."""
 
 
 def line(*parts: tuple[str, str] | str) -> Text:
@@ -71,7 +72,7 @@ def header(progress: Progress, width: int, now: float) -> Panel:
     share = progress.spent / progress.budget if progress.budget else 0.0
     left = progress.left(now)
     if progress.phase == "init":
-        place = f"first population, {progress.init_spent} tried"
+        place = f"initial population, {progress.init_spent} tried"
     else:
         place = f"generation {progress.generation}"
     figures = line(
@@ -260,11 +261,13 @@ def speed(progress: Progress, width: int, height: int, now: float) -> Panel:
         joined = Text.assemble(head[-1], "   ", text, no_wrap=True)
         head[-1:] = [joined] if joined.cell_len <= inner else [head[-1], text]
     cells = shares(list(split.values()), inner)
-    bar_line = line(*(("█" * n, SPLIT_STYLES[name]) for name, n in zip(split, cells, strict=True)))
+    marks = [SPLIT_STYLES[name] for name in split]
+    bar_line = line(*((mark * n, style) for (mark, style), n in zip(marks, cells, strict=True)))
     legend = Text(no_wrap=True, overflow="ellipsis")
     for name, share in split.items():
         short = "eval." if name == "evaluation" and inner < 40 else name
-        legend.append("■ ", SPLIT_STYLES[name]).append(f"{short} ", DIM).append(f"{percent(share, 0)}  ")
+        mark, style = SPLIT_STYLES[name]
+        legend.append(f"{mark} ", style).append(f"{short} ", DIM).append(f"{percent(share, 0)}  ")
     legend.rstrip()
     lines: list[RenderableType] = [*head[: max(1, height - 4)], bar_line, legend]
     lines.append(line((f"{count(progress.tokens)} tokens, {progress.evaluations} evaluations in all", DIM)))

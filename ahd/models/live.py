@@ -94,6 +94,9 @@ class LiveModel:
             self._weights = Handle(self._rpc, perturbation)
         except (ValueError, ModelError) as error:
             raise ConfigError(str(error)) from None
+        if perturbation.batched:  # so that what the first direction compiles is part of the loading
+            self._weights.move_to([Direction(0, 0.0)])
+            self._weights.move_to([])
 
     def generate(
         self, requests: Sequence[Request], directions: Sequence[Direction | None]

@@ -51,7 +51,7 @@ MOST_ANCESTORS = 40
 """Ancestors drawn in the lineage."""
 MOST_REASONS = 4
 """Kinds of failure told apart in a figure; the rest are one."""
-_SPENT = "proposals (before 0: first population)"
+_SPENT = "proposals (before 0: initial population)"
 
 
 def run_charts(report: RunReport) -> list[Chart]:
@@ -250,7 +250,7 @@ def _outcomes(report: RunReport) -> Chart | None:
     common = [name for name, _ in failures.most_common(MOST_REASONS)]
     names = [
         "valid and new",
-        "valid, known before",
+        "valid, duplicate",
         *common,
         *["other failures"] * (len(failures) > len(common)),
     ]
@@ -285,7 +285,7 @@ def _outcomes(report: RunReport) -> Chart | None:
 
 def _kind(row: Proposal, common: Sequence[str]) -> str:
     if row.outcome == Status.OK:
-        return "valid and new" if row.duplicate_of is None else "valid, known before"
+        return "valid and new" if row.duplicate_of is None else "valid, duplicate"
     return row.outcome if row.outcome in common else "other failures"
 
 
@@ -373,7 +373,7 @@ def _lineage(report: RunReport) -> Chart | None:
     hidden = len(everyone) - len(shown)
     caption = (
         f"Ancestors of proposal {everyone[0].id}, newest first: {counted(len(everyone) - 1, 'proposal')}, "
-        f"{counted(len(steps) - 1, 'step')} along the main line (thick) from the first population."
+        f"{counted(len(steps) - 1, 'step')} along the main line (thick) from the initial population."
     )
     caption += f" {hidden} older ones are not drawn." if hidden else ""
     return Chart("lineage", "Ancestors of the best", caption, figure)

@@ -1,4 +1,4 @@
-"""Where the best heuristic comes from: its ancestors to the first population, and what each step changed."""
+"""Where the best heuristic comes from: its ancestors to the initial population, and what steps changed."""
 
 import difflib
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ LONG = 2000
 @dataclass(frozen=True)
 class Step:
     """One step of the main line: ``parent`` became ``child``. ``parent`` None: the child has no stored parent
-    (first population, or written from a known heuristic). ``others`` are the child's further parents, None
+    (initial population, or written from a known heuristic). ``others`` are the child's further parents, None
     for a known heuristic; ``diff`` is unified, without file names, empty where the code is the same."""
 
     child: Proposal

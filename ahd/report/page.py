@@ -92,9 +92,13 @@ def headline(report: RunReport) -> list[tuple[str, str, str]]:
         (
             "proposals",
             f"{facts['spent']} of {facts['budget']}",
-            f"and {facts['init_spent']} for the first population",
+            f"and {facts['init_spent']} for the initial population",
         ),
-        ("valid", percent(facts["validity"]), f"of the proposals; {facts['duplicates']} known before"),
+        (
+            "valid",
+            percent(facts["validity"]),
+            f"of the {facts['spent']}; {facts['duplicates']} of them are duplicates",
+        ),
         ("updates", f"{facts['updates_made']} of {facts['updates_planned']}", _moves(facts)),
         (
             "wall time",

@@ -68,15 +68,15 @@ def run_summary(report: RunReport, charts: Sequence[Chart], folder: Path | None,
     parts = [
         f"# {plain(config.problem)}: {config.method}, seed {config.seed}",
         f"The model {plain(started.model)} ({count(started.parameters)} weights) made {facts['spent']} of "
-        f"{facts['budget']} proposals, and {facts['init_spent']} for the first population, in "
-        f"{duration(run.wall_seconds)}; {percent(facts['validity'])} were valid, {facts['duplicates']} known "
-        f"before. Schedule: {plain(facts['schedule'])}. Directions: {plain(directions(config))}.{end}",
+        f"{facts['budget']} proposals, and {facts['init_spent']} for the initial population, in "
+        f"{duration(run.wall_seconds)}; {percent(facts['validity'])} were valid, {facts['duplicates']} "
+        f"duplicates. Schedule: {plain(facts['schedule'])}. Directions: {plain(directions(config))}.{end}",
         "## Results",
         table(["heuristic", "training", "gap", "test (gap)"], [own, *known]),
         _reference(report),
         "## Operators",
         table(
-            ["operator", "proposals", "valid", "share", "known before", "over parents", "new best"],
+            ["operator", "proposals", "valid", "share", "duplicates", "over parents", "new best"],
             [
                 [
                     name,

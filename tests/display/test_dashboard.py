@@ -124,7 +124,7 @@ def test_final_screen_has_the_closing_figures() -> None:
         "35 of 38",
         "wall time",
         "312 tokens/s",
-        "ES work",
+        "of the work; ES ",
         "best.py",
     ):
         assert part in text, part
