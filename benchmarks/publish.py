@@ -18,6 +18,16 @@ ROOT = Path(__file__).resolve().parents[1]
 PLACE = Path("results", "published", "comparisons")
 
 
+def _p(value: float | None) -> str:
+    """None where no two runs differ."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _interval(difference: dict[str, Any]) -> str:
+    low, mean, high = (difference[key] for key in ("low", "mean", "high"))
+    return f"{mean:.4f}" if low is None else f"{mean:.4f} [{low:.4f}, {high:.4f}]"
+
+
 def rows(name: str, comparison: dict[str, Any]) -> list[list[str]]:
     """A row of the table of comparisons for each arm of each setting, as cells."""
     link = f"[{name}](../{PLACE}/{name}/summary.md)"
@@ -33,8 +43,7 @@ def rows(name: str, comparison: dict[str, Any]) -> list[list[str]]:
             train, test, difference = arm["train"], arm["test"], tests.get(arm["arm"])
             told = ["-", "-"]
             if difference:
-                low, mean, high = (difference[key] for key in ("low", "mean", "high"))
-                told = [f"{mean:.4f} [{low:.4f}, {high:.4f}]", f"{difference['p_holm']:.3f}"]
+                told = [_interval(difference), _p(difference["p_holm"])]
             spread = [f"{each['mean']:.{digits}f} ± {each['sd']:.4f}" for each in (train, test)]
             cells = [link, setting["problem"], f"`{arm['arm']}`", str(train["count"]), *spread]
             found.append([*cells, f"{test['best']:.{digits}f}", *told])
@@ -60,8 +69,7 @@ def effects(comparison: dict[str, Any], of: str = "eoh") -> list[list[str]]:
             }
             cells = [f"`{option}`", setting["problem"]]
             for each in (told["train"], told["test"]):
-                low, mean, high = (each[key] for key in ("low", "mean", "high"))
-                cells += [f"{mean:.4f} [{low:.4f}, {high:.4f}]", f"{each['p']:.3f}, {each['p_holm']:.3f}"]
+                cells += [_interval(each), f"{_p(each['p'])}, {_p(each['p_holm'])}"]
             cells.append(f"{told['test']['wins']} of {len(told['test']['seeds'])}")
             cells += [f"{arm['spend'][key] / spent[key]:.2f}" for key in ("wall_seconds", "evaluations")]
             found.append(cells)

@@ -171,6 +171,12 @@ def test_what_tuning_brings() -> None:
     )
 
 
+def test_what_options_bring() -> None:
+    """Each row of docs/better-search.md is an option on a problem, and each of these has its row."""
+    comparison = published("comparisons/options/comparison.json")
+    assert table("docs/better-search.md", "option", "problem") == publish.effects(comparison)
+
+
 def test_settings_of_the_learning() -> None:
     """The table of settings is the one that the benchmark makes of the file."""
     found = settings_table(read([PUBLISHED / "learning/settings.jsonl"]))
