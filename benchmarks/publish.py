@@ -16,6 +16,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PLACE = Path("results", "published", "comparisons")
+BASE = "eoh"
+"""The arm that differences are told to."""
 
 
 def _p(value: float | None) -> str:
@@ -28,17 +30,22 @@ def _interval(difference: dict[str, Any]) -> str:
     return f"{mean:.4f}" if low is None else f"{mean:.4f} [{low:.4f}, {high:.4f}]"
 
 
+def _against_base(setting: dict[str, Any], metric: str) -> dict[str, dict[str, Any]]:
+    """The differences to ``BASE`` by arm."""
+    return {
+        each["arm"]: each
+        for each in setting["differences"]
+        if (each["metric"], each["against"]) == (metric, BASE)
+    }
+
+
 def rows(name: str, comparison: dict[str, Any]) -> list[list[str]]:
     """A row of the table of comparisons for each arm of each setting, as cells."""
     link = f"[{name}](../{PLACE}/{name}/summary.md)"
     found = []
     for setting in comparison["settings"]:
         digits = setting["decimals"]
-        tests = {
-            each["arm"]: each
-            for each in setting["differences"]
-            if each["metric"] == "test" and each["against"] == "eoh"
-        }
+        tests = _against_base(setting, "test")
         for arm in setting["arms"]:
             train, test, difference = arm["train"], arm["test"], tests.get(arm["arm"])
             told = ["-", "-"]
@@ -50,34 +57,30 @@ def rows(name: str, comparison: dict[str, Any]) -> list[list[str]]:
     return found
 
 
-def effects(comparison: dict[str, Any], of: str = "eoh") -> list[list[str]]:
-    """What each option did to the arm ``of``, as cells: the option, the problem, for training and test the
+def effects(comparison: dict[str, Any]) -> list[list[str]]:
+    """What each option did to ``BASE``, as cells: the option, the problem, for training and test the
     difference with its interval, p and p by Holm's method, the seeds that were better on test, and the wall
-    time and evaluations as multiples of the arm's without."""
+    time and evaluations as multiples of those without."""
     found = []
     for setting in comparison["settings"]:
-        arms = {arm["arm"]: arm for arm in setting["arms"]}
-        for label, arm in arms.items():
+        spends = {arm["arm"]: arm["spend"] for arm in setting["arms"]}
+        trains, tests = (_against_base(setting, metric) for metric in ("train", "test"))
+        for label, test in tests.items():
             head, _, option = label.partition("+")
-            if head != of or not option or of not in arms:
+            if head != BASE:
                 continue
-            spent = arms[of]["spend"]
-            told = {
-                each["metric"]: each
-                for each in setting["differences"]
-                if (each["arm"], each["against"]) == (label, of)
-            }
             cells = [f"`{option}`", setting["problem"]]
-            for each in (told["train"], told["test"]):
+            for each in (trains[label], test):
                 cells += [_interval(each), f"{_p(each['p'])}, {_p(each['p_holm'])}"]
-            cells.append(f"{told['test']['wins']} of {len(told['test']['seeds'])}")
-            cells += [f"{arm['spend'][key] / spent[key]:.2f}" for key in ("wall_seconds", "evaluations")]
+            cells.append(f"{test['wins']} of {len(test['seeds'])}")
+            for key in ("wall_seconds", "evaluations"):
+                cells.append(f"{spends[label][key] / spends[BASE][key]:.2f}")
             found.append(cells)
     return found
 
 
-def publish(folder: Path, name: str) -> list[list[str]]:
-    """Copy what is published of the comparison in ``folder``; the rows for its arms."""
+def publish(folder: Path, name: str) -> dict[str, Any]:
+    """Copy what is published of the comparison in ``folder``, and return it."""
     from ahd.compare.folder import Folder  # here: beside this file, evaluators.py hides the package
 
     out = ROOT / PLACE / name
@@ -94,7 +97,7 @@ def publish(folder: Path, name: str) -> list[list[str]]:
     shutil.copy(folder / "report.html", out)
     (out / "comparison.json").write_text(json.dumps(comparison, indent=2) + "\n")
     subprocess.run([*ahd, "compare", "--folder", str(folder), "--csv", str(out / "runs.csv")], check=True)
-    return rows(name, comparison)
+    return comparison
 
 
 def main() -> None:
@@ -102,9 +105,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="of the comparison")
     parser.add_argument("name", help="of the published folder")
     given = parser.parse_args()
-    printed = publish(given.folder, given.name)
-    comparison = json.loads((ROOT / PLACE / given.name / "comparison.json").read_text())
-    for cells in [*printed, *effects(comparison)]:
+    comparison = publish(given.folder, given.name)
+    for cells in [*rows(given.name, comparison), *effects(comparison)]:
         print(f"| {' | '.join(cells)} |")
 
 

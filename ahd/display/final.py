@@ -21,7 +21,8 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
     finished, started = progress.finished, progress.started
     if finished is None:
         raise ValueError("the run has not finished")
-    resume = Row("go on", f"ahd resume {clean(str(finished.folder))}")
+    folder = clean(str(finished.folder))
+    resume = Row("go on", f"ahd resume {folder}")
     if started is None:
         return [resume]
     told = finished.summary
@@ -58,13 +59,9 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
     ]
     if progress.best is not None:
         rows.append(Row("heuristic", clean(str(finished.folder / "best.py"))))
-    rows.append(resume if finished.status != "done" else _next(finished))
+    after = Row("next", f"ahd report {folder}", "or `ahd test` with it: beside the known heuristics")
+    rows.append(after if finished.status == "done" else resume)
     return rows
-
-
-def _next(finished: Finished) -> Row:
-    folder = clean(str(finished.folder))
-    return Row("next", f"ahd report {folder}", "or `ahd test` with it: beside the known heuristics")
 
 
 def _ratio(amount: float, seconds: float) -> float | None:
@@ -88,9 +85,8 @@ def _lead(progress: Progress) -> list[Row]:
     side = "better" if progress.gain > 0 else "worse"
     amount = percent(abs(progress.gain), 2)
     rows = [Row("", f"{amount} {side}", f"than {clean(name)} ({progress.number(value)})")]
-    best = progress.finished.best if progress.finished else progress.best
     known = progress.started.known.items() if progress.started else ()
-    return rows + [Row("", "equal", f"to {clean(name)}") for name, value in known if value == best]
+    return rows + [Row("", "equal", f"to {clean(name)}") for name, value in known if value == progress.result]
 
 
 def _test(progress: Progress, finished: Finished) -> Row:

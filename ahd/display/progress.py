@@ -241,9 +241,13 @@ class Progress:
         return relative_gap(objective, self.started.reference if self.started else None)
 
     @property
+    def result(self) -> float | None:
+        """The best objective; once the run has finished that of its result, before which better ones may
+        have been dropped or another been chosen."""
+        return self.best if self.finished is None else self.finished.best
+
+    @property
     def gain(self) -> float | None:
-        """How much better the best is than the best known heuristic, as a share of the latter; once the run
-        has finished, its result, before which better ones may have been dropped or another been chosen."""
-        best = self.best if self.finished is None else self.finished.best
-        lead = relative_gap(best, self.rival[1] if self.rival else None)
+        """How much better ``result`` is than the best known heuristic, as a share of the latter."""
+        lead = relative_gap(self.result, self.rival[1] if self.rival else None)
         return None if lead is None else -lead
