@@ -120,6 +120,8 @@ class Finished:
     test_detail: str
     summary: dict[str, Any]
     """See ``ahd.figures``; the hash of the weights too."""
+    test_known: dict[str, float] = field(default_factory=dict)
+    """The best known heuristic on the training instances and its objective on the test instances."""
 
 
 Event = Loading | Started | Note | Proposed | Evolved | Updated | Finished

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from ahd.config import ConfigError, Dtype, RunConfig, Style
 from ahd.confirm import corrected, dropped
-from ahd.display.replay import replay
+from ahd.display.replay import replay, stored_start
 from ahd.environment import environment
 from ahd.es.perturbation import perturbation_of, scales
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
@@ -125,7 +126,7 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
         try:
             best = _search(config, style, problem, model, sandbox, store, display, stop)
             display.show(Note(f"scoring it on {_test_set(problem)}"))
-            finished = _conclude(problem, store, best, "done", lambda: _test(problem, sandbox, best))
+            finished = _conclude(problem, store, best, "done", lambda: _test(problem, sandbox, store, best))
             session.status = "done"
         except KeyboardInterrupt:
             finished = _conclude(problem, store, None, "interrupted", None)
@@ -205,8 +206,23 @@ def _announce(
     display.show(started)
 
 
-def _test(problem: Problem, sandbox: Sandbox, best: Individual) -> Outcome:
-    return sandbox.submit(best.code, "test", _test_size(problem)).result()
+def _test(
+    problem: Problem, sandbox: Sandbox, store: Store, best: Individual
+) -> tuple[Outcome, dict[str, float]]:
+    """What became of the best on the test instances, and what the best known heuristic scores there."""
+
+    def submit(code: str) -> Future[Outcome]:
+        return sandbox.submit(code, "test", _test_size(problem))
+
+    known = stored_start(store).known
+    rivals = {
+        name: submit(problem.heuristics[name])
+        for name in sorted(known, key=known.__getitem__)[:1]
+        if name in problem.heuristics
+    }
+    outcome = submit(best.code).result()
+    scored = {name: future.result().objective for name, future in rivals.items()}
+    return outcome, {name: value for name, value in scored.items() if value is not None}
 
 
 def _test_size(problem: Problem) -> int:
@@ -216,9 +232,13 @@ def _test_size(problem: Problem) -> int:
 
 
 def _conclude(
-    problem: Problem, store: Store, best: Individual | None, status: str, test: Callable[[], Outcome] | None
+    problem: Problem,
+    store: Store,
+    best: Individual | None,
+    status: str,
+    test: Callable[[], tuple[Outcome, dict[str, float]]] | None,
 ) -> Finished:
-    outcome = test() if test else None
+    outcome, known = test() if test else (None, {})
     objective = best.objective if best else _best_stored(store)
     return Finished(
         status=status,
@@ -230,6 +250,7 @@ def _conclude(
         test_what=_test_set(problem),
         test_detail=f"{outcome.status.value}: {outcome.detail}" if outcome and not outcome.ok else "",
         summary=_summary(store),
+        test_known=known,
     )
 
 

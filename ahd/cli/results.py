@@ -71,7 +71,8 @@ def generalise(
 ) -> None:
     """Score the best heuristics of a run on instances it has not seen.
 
-    On every test size, beside the known heuristics of the problem. Needs no model, changes nothing.
+    On every test size, beside the known heuristics of the problem: minutes where sizes are large, less with
+    --size. Needs no model, changes nothing.
 
     \b
     Examples:

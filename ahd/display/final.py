@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from ahd.display.progress import Progress
 from ahd.display.text import clean, duration, percent, rate, signed_percent
 from ahd.events import Finished
+from ahd.gap import relative_gap
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
         value = told.get(key)
         return own if isinstance(value, str) or value is None else float(value)
 
-    rows = [_best(progress, finished), *_lead(progress), _test(progress, finished)]
+    rows = [_best(progress, finished), *_lead(progress), *_test(progress, finished)]
     start = f"and {progress.init_spent} for the initial population" if progress.init_spent else ""
     rows.append(Row("proposals", f"{progress.spent} of {progress.budget}", start))
     asked = figure("questions", 0) or 0
@@ -59,7 +60,7 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
     ]
     if progress.best is not None:
         rows.append(Row("heuristic", clean(str(finished.folder / "best.py"))))
-    after = Row("next", f"ahd report {folder}", "or `ahd test` with it: beside the known heuristics")
+    after = Row("next", f"ahd report {folder}", "or `ahd test` with it: on every test size, beside the known ones")
     rows.append(after if finished.status == "done" else resume)
     return rows
 
@@ -79,22 +80,33 @@ def _best(progress: Progress, finished: Finished) -> Row:
 def _lead(progress: Progress) -> list[Row]:
     if progress.rival is None or progress.gain is None:
         return []
-    name, value = progress.rival
+    rows = [_beside(progress, progress.gain, *progress.rival)]
     if progress.gain == 0:
-        return [Row("", "equal", f"to {clean(name)} ({progress.number(value)})")]
-    side = "better" if progress.gain > 0 else "worse"
-    amount = percent(abs(progress.gain), 2)
-    rows = [Row("", f"{amount} {side}", f"than {clean(name)} ({progress.number(value)})")]
+        return rows
     known = progress.started.known.items() if progress.started else ()
     return rows + [Row("", "equal", f"to {clean(name)}") for name, value in known if value == progress.result]
 
 
-def _test(progress: Progress, finished: Finished) -> Row:
+def _beside(progress: Progress, gain: float, name: str, value: float) -> Row:
+    """How far a result is from what the known heuristic ``name`` scores on the same instances."""
+    known = f"{clean(name)} ({progress.number(value)})"
+    if gain == 0:
+        return Row("", "equal", f"to {known}")
+    return Row("", f"{percent(abs(gain), 2)} {'better' if gain > 0 else 'worse'}", f"than {known}")
+
+
+def _test(progress: Progress, finished: Finished) -> list[Row]:
     what = f"on {clean(finished.test_what)}" if finished.test_what else ""
     if finished.test is None:
-        return Row("best, test", "not measured", clean(finished.test_detail) or finished.status)
+        return [Row("best, test", "not measured", clean(finished.test_detail) or finished.status)]
     gap = f"{signed_percent(finished.test_gap)} from the reference, " if finished.test_gap is not None else ""
-    return Row("best, test", progress.number(finished.test), gap + what)
+    rows = [Row("best, test", progress.number(finished.test), gap + what)]
+    leads = {name: relative_gap(finished.test, value) for name, value in finished.test_known.items()}
+    return rows + [
+        _beside(progress, -lead, name, finished.test_known[name])
+        for name, lead in leads.items()
+        if lead is not None
+    ]
 
 
 def _updates(progress: Progress) -> Row:
