@@ -26,7 +26,7 @@ def render(problem: Problem, config: RunConfig, best: Individual) -> str:
 # Found by: {clean(config.command)}
 # Origin: {clean(origin)}.
 # Objective on the training instances of size {size}: {objective} (smaller is better).
-# Score it again, in the sandbox: {clean(evaluate)}
+# Score it again, in the sandbox, from the folder of this file: {clean(evaluate)}
 
 {best.code.strip()}
 """

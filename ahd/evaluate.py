@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ahd.config import ConfigError
+from ahd.display.text import signed_percent
 from ahd.gap import no_gap, relative_gap
 from ahd.scoring import check_limits, fresh_seeds, not_scored, submit
 from evaluators.layers import Mode
@@ -110,7 +111,9 @@ def _read(file: Path) -> str:
             raise ConfigError(f"{file}: no regular file; give a Python file with the heuristic")
         return file.read_bytes().decode("utf-8-sig", "surrogateescape")
     except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}; give a Python file with the heuristic") from error
+        raise ConfigError(
+            f"{file}: {(error.strerror or 'cannot be read').lower()}; give a Python file with the heuristic"
+        ) from error
 
 
 def load_problem(name: str, path: str = "") -> Problem:
@@ -240,7 +243,7 @@ def print_table(problem: Problem, results: Sequence[FileResult], split: str, siz
             f"[{'green' if outcome.status is Status.OK else 'red'}]{outcome.status.value}[/]",
             "" if outcome.objective is None else f"{outcome.objective:.{problem.decimals}f}",
             *([error] if averaged else []),
-            "" if result.gap is None else f"{100 * result.gap:.2f}%",
+            signed_percent(result.gap),
             f"{outcome.seconds:.2f}",
             escape(outcome.detail),
         )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ahd.display.text import signed_percent
 from ahd.gap import relative_gap
 from ahd.instances import SPLIT, FileInstance, time_limit, with_instances
 from evaluators.layers import Mode
@@ -100,7 +101,7 @@ def print_instances(problem: Problem, results: Sequence[InstanceResult]) -> None
             f"[{'green' if outcome.status is Status.OK else 'red'}]{outcome.status.value}[/]",
             _number(outcome.objective, problem.decimals),
             _number(result.best.value if result.best else None, problem.decimals),
-            "" if result.gap is None else f"{100 * result.gap:.2f}%",
+            signed_percent(result.gap),
             f"{outcome.seconds:.2f}",
             escape(outcome.detail),
         )
@@ -111,7 +112,7 @@ def print_instances(problem: Problem, results: Sequence[InstanceResult]) -> None
     for file in dict.fromkeys(result.file for result in results):
         gaps = [result.gap for result in results if result.file == file and result.gap is not None]
         if len(gaps) > 1:
-            mean = f"mean gap {100 * sum(gaps) / len(gaps):.2f}% over {len(gaps)} instances"
+            mean = f"mean gap {signed_percent(sum(gaps) / len(gaps))} over {len(gaps)} instances"
             console.print(f"{escape(file)}: {mean}", highlight=False)
     beaten = dict.fromkeys(
         escape(result.given.instance.name) for result in results if result.gap is not None and result.gap < 0

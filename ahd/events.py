@@ -122,6 +122,8 @@ class Finished:
     """See ``ahd.figures``; the hash of the weights too."""
     test_known: dict[str, float] = field(default_factory=dict)
     """The best known heuristic on the training instances and its objective on the test instances."""
+    test_reference: float | None = None
+    test_reference_source: str = ""
 
 
 Event = Loading | Started | Note | Proposed | Evolved | Updated | Finished

@@ -13,6 +13,7 @@ from ahd.display.text import clean, signed_percent
 from ahd.gap import no_gap, relative_gap
 from ahd.instances import SPLIT, read_instances, time_limit, with_instances
 from ahd.scoring import Score, check_limits, fresh_seeds, not_scored, submit
+from ahd.stored_problem import stored_problem
 from ahd.ticker import Ticker
 from evaluators.layers import Mode
 from evaluators.outcome import SandboxError
@@ -20,7 +21,6 @@ from evaluators.sandbox import MAX_WORKERS, Sandbox
 from evaluators.task import BrokenProblemFile
 from problems.check import check_instances, reference_of
 from problems.problem import Problem, Reference
-from problems.registry import load
 
 MAX_SEEDS = 1000
 
@@ -170,7 +170,7 @@ def run_test(
     run = show.read(folder)
     config = run.started.config
     try:
-        problem = load(config.problem, config.problem_path or None)
+        problem = stored_problem(folder, config)
         check_instances(problem)
         chosen = entries(run, problem, top)
         if files:

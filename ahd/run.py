@@ -25,6 +25,7 @@ from ahd.schedule import Schedule, plan
 from ahd.search import Search
 from ahd.stop import Stop
 from ahd.store import Proposal, Store
+from ahd.stored_problem import stored_problem
 from ahd.structured import check_style, grammar_of
 from ahd.style import resolve_style
 from evaluators.layers import Mode, told
@@ -49,7 +50,7 @@ def new_folder(config: RunConfig) -> Path:
 
 def start(config: RunConfig, folder: Path | None, display: Display) -> str:
     """Begin a new run and carry it to its end; returns ``done`` or ``interrupted``."""
-    problem, target = _problem(config), folder or new_folder(config)
+    problem, target = load_problem(config.problem, config.problem_path or None), folder or new_folder(config)
     sigma, alpha = scales(config)
     config = replace(
         config,
@@ -85,11 +86,7 @@ def resume(folder: Path, display: Display) -> str:
             f"{folder} was begun with an older ahd: it can be shown, with `ahd show`, but not resumed; "
             "start a new run"
         )
-    return _carry_out(config, _problem(config), lambda: store, display)
-
-
-def _problem(config: RunConfig) -> Problem:
-    return load_problem(config.problem, config.problem_path or None)
+    return _carry_out(config, stored_problem(folder, config), lambda: store, display)
 
 
 def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Store], display: Display) -> str:
@@ -162,14 +159,16 @@ def _search(
 
 def _load(config: RunConfig, display: Display) -> Model:
     began = time.monotonic()
+    building = not config.server and is_to_be_built(config.model)
     if config.server:
         what = f"attaching to {config.server}"
     else:
-        what = f"building {config.model}, once" if is_to_be_built(config.model) else f"loading {config.model}"
+        what = f"building {config.model}, once" if building else f"loading {config.model}"
         what += " (minutes on a slow machine)" if config.model != "scripted" else ""
     display.show(Loading(what))
     model = load_model(config, lambda line: display.show(Note(line)))
-    display.show(Loading(f"loading {model.name}", time.monotonic() - began))
+    done = "building and loading" if building else "loading"
+    display.show(Loading(f"{done} {model.name}", time.monotonic() - began))
     return model
 
 
@@ -240,17 +239,20 @@ def _conclude(
 ) -> Finished:
     outcome, known = test() if test else (None, {})
     objective = best.objective if best else _best_stored(store)
+    reference = reference_of(problem, "test", _test_size(problem))
     return Finished(
         status=status,
         folder=store.folder,
         best=objective,
-        gap=_gap(problem, "train", problem.sizes["train"][0], objective),
+        gap=_gap(problem, objective),
         test=outcome.objective if outcome else None,
-        test_gap=_gap(problem, "test", _test_size(problem), outcome.objective if outcome else None),
+        test_gap=relative_gap(outcome.objective if outcome else None, reference.value if reference else None),
         test_what=_test_set(problem),
         test_detail=f"{outcome.status.value}: {outcome.detail}" if outcome and not outcome.ok else "",
         summary=_summary(store),
         test_known=known,
+        test_reference=reference.value if reference else None,
+        test_reference_source=reference.source if reference else "",
     )
 
 
@@ -262,8 +264,8 @@ def _rows(store: Store) -> list[Proposal]:
     return corrected(store.proposals(), dropped(store))
 
 
-def _gap(problem: Problem, split: str, size: int, objective: float | None) -> float | None:
-    reference = reference_of(problem, split, size)
+def _gap(problem: Problem, objective: float | None) -> float | None:
+    reference = reference_of(problem, "train", problem.sizes["train"][0])
     return relative_gap(objective, reference.value if reference else None)
 
 

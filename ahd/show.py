@@ -30,6 +30,16 @@ from ahd.store import Proposal, Store, UpdateRow
 from operators.notes import noted
 from operators.reflection import insights_in
 
+_TEST = (
+    "test",
+    "test_gap",
+    "test_what",
+    "test_detail",
+    "test_known",
+    "test_reference",
+    "test_reference_source",
+)
+"""Facts of the end of a run that ``summary`` tells; those of newer versions are None in older runs."""
 REASONS = 3
 """Most frequent reasons named for each outcome."""
 UPDATES_SHOWN = 12
@@ -190,9 +200,7 @@ def summary(run: Run) -> dict[str, Any]:
             "operator": top.operator if top else None,
         },
         "chosen": run.chosen,
-        "test": {key: run.finished.get(key) for key in ("test", "test_gap", "test_what", "test_detail")}
-        if run.finished
-        else None,
+        "test": {key: run.finished.get(key) for key in _TEST} if run.finished else None,
         "population": [plain_json(member) | {"gap": run.gap(member.objective)} for member in run.members],
         "operators": _operators(run.rows),
         "outcomes": _outcomes(run.rows, REASONS),
@@ -318,7 +326,7 @@ def _print(run: Run, facts: dict[str, Any]) -> None:
         *([("chosen", f"proposal {run.chosen}, the best on fresh training sets")] if run.chosen else []),
         (
             "best, test",
-            f"{_with_gap(run, test['test'], test['test_gap'])} on {test['test_what']}"
+            f"{_with_gap(run, test['test'], test['test_gap'])} on {test['test_what']}{_test_known(run, test)}"
             if test and test["test"] is not None
             else "not measured",
         ),
@@ -374,6 +382,14 @@ def _with_gap(run: Run, objective: float | None, gap: float | None) -> str:
     return run.number(objective) + (f" ({signed_percent(gap)} from the reference)" if gap is not None else "")
 
 
+def _test_known(run: Run, test: dict[str, Any]) -> str:
+    """What the test objective is to be compared with; runs of an older ahd have not stored it."""
+    reference, source = test["test_reference"], test["test_reference_source"]
+    told = [f"reference {run.number(reference)}, {source}"] if reference is not None else []
+    told += [f"{name} {run.number(value)}" for name, value in (test["test_known"] or {}).items()]
+    return f" ({'; '.join(told)})" if told else ""
+
+
 def _tables(run: Run, facts: dict[str, Any]) -> list[Table]:
     population = _table("population", "rank", "objective", "gap", "<by", "#", "~code")
     for rank, member in enumerate(run.members, 1):
@@ -388,7 +404,14 @@ def _tables(run: Run, facts: dict[str, Any]) -> list[Table]:
             snippet(member.code),
         )
     operators = _table(
-        "operators", "<by", "tried", "valid", "validity", "duplicates", "over parents", "better"
+        "operators; over parents: share better than all of their parents, duplicates: valid or not",
+        "<by",
+        "proposals",
+        "valid",
+        "share",
+        "duplicates",
+        "over parents",
+        "new best",
     )
     for name, tally in facts["operators"].items():
         _row(

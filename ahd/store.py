@@ -13,6 +13,7 @@ from typing import IO, Any
 
 from ahd.config import ConfigError, RunConfig
 from ahd.migrate import from_version_1
+from ahd.nearby import nearby
 
 FILE = "run.sqlite"
 SCHEMA_VERSION = 2
@@ -219,9 +220,7 @@ class Store:
         """
         path = folder / FILE
         if not path.is_file():
-            raise ConfigError(
-                f"{folder} is not a run folder: it has no {FILE}; `ls results` shows the runs without --out"
-            )
+            raise ConfigError(f"{folder} is not a run folder: it has no {FILE}; {nearby(FILE)}")
         lock = _take_lock(folder) if write else None
         try:
             connection = _connect(path, read_only=not write)

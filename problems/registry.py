@@ -172,10 +172,21 @@ def load(name: str, path: str | Path | None = None) -> Problem:
             raise error
     every = sorted({*offered, *added, *extra.problems})
     near = _nearest(name.lower(), every)
-    hint = f"did you mean {near}?" if near else "`ahd problems` lists them, or give --problem-path FILE"
+    if here := _file_here(name):
+        hint = f"for the one in {here} add --problem-path {here}"
+    else:
+        hint = f"did you mean {near}?" if near else "`ahd problems` lists them, or give --problem-path FILE"
     if extra.broken:
         hint += f" (broken: {', '.join(file.name for file in extra.broken)}; `ahd problems` says why)"
     raise UnknownProblem(f"unknown problem {name!r}: {hint}")
+
+
+def _file_here(name: str) -> Path | None:
+    """A file in the current folder that seems to define the problem ``name``."""
+    if not re.fullmatch(r"[\w-]{1,100}", name):
+        return None
+    files = (Path(f"{stem}.py") for stem in (name, name.replace("-", "_")))
+    return next((file for file in files if file.is_file()), None)
 
 
 def _nearest(name: str, every: list[str]) -> str:

@@ -60,7 +60,9 @@ def final_rows(progress: Progress, now: float) -> list[Row]:
     ]
     if progress.best is not None:
         rows.append(Row("heuristic", clean(str(finished.folder / "best.py"))))
-    after = Row("next", f"ahd report {folder}", "or `ahd test` with it: on every test size, beside the known ones")
+    after = Row(
+        "next", f"ahd report {folder}", "or `ahd test` with it: on every test size, beside the known ones"
+    )
     rows.append(after if finished.status == "done" else resume)
     return rows
 
@@ -72,9 +74,14 @@ def _ratio(amount: float, seconds: float) -> float | None:
 def _best(progress: Progress, finished: Finished) -> Row:
     rest = ""
     if finished.gap is not None and progress.started and progress.started.reference is not None:
-        source, value = clean(progress.started.reference_source), progress.number(progress.started.reference)
-        rest = f"{signed_percent(finished.gap)} from the reference {value} ({source})"
+        rest = _from(progress, finished.gap, progress.started.reference, progress.started.reference_source)
     return Row("best, train", progress.number(finished.best), rest)
+
+
+def _from(progress: Progress, gap: float, reference: float | None, source: str) -> str:
+    """How far from which reference; an older ahd stored no value of that on the test instances."""
+    value = f" {progress.number(reference)} ({clean(source)})" if reference is not None else ""
+    return f"{signed_percent(gap)} from the reference{value}"
 
 
 def _lead(progress: Progress) -> list[Row]:
@@ -99,8 +106,10 @@ def _test(progress: Progress, finished: Finished) -> list[Row]:
     what = f"on {clean(finished.test_what)}" if finished.test_what else ""
     if finished.test is None:
         return [Row("best, test", "not measured", clean(finished.test_detail) or finished.status)]
-    gap = f"{signed_percent(finished.test_gap)} from the reference, " if finished.test_gap is not None else ""
-    rows = [Row("best, test", progress.number(finished.test), gap + what)]
+    if finished.test_gap is not None:
+        far = _from(progress, finished.test_gap, finished.test_reference, finished.test_reference_source)
+        what = f"{what}; {far}" if what else far
+    rows = [Row("best, test", progress.number(finished.test), what)]
     leads = {name: relative_gap(finished.test, value) for name, value in finished.test_known.items()}
     return rows + [
         _beside(progress, -lead, name, finished.test_known[name])

@@ -11,6 +11,7 @@ from ahd.compare.folder import read_result
 from ahd.compare.result import Comparison
 from ahd.config import ConfigError
 from ahd.display.text import clean
+from ahd.nearby import nearby
 from ahd.report.drawing import Chart
 from ahd.report.files import checked_name, replaced
 from ahd.report.svg import export
@@ -80,7 +81,7 @@ def _kind(folder: Path) -> Callable[[Path], Report]:
         return _comparison
     raise ConfigError(
         f"{folder} is neither a run folder nor a comparison: it has no {RUN} and no {COMPARISON}; "
-        "`ls results` shows the runs"
+        f"{nearby(RUN)}"
     )
 
 

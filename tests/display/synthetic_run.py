@@ -139,5 +139,7 @@ def synthetic(
                 "" if done else "interrupted" + hostile,
                 {"wall_seconds": now, "tokens_per_second": 312.0},
                 {"nearest neighbour" + hostile: 6.95927} if done else {},
+                5.675 if done else None,
+                "optimum" + hostile,
             ),
         )

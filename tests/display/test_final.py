@@ -43,3 +43,10 @@ def test_the_test_figure_stands_beside_a_known_heuristic() -> None:
     """On the same instances, so that a run that overtook it in training alone is seen to."""
     assert "8.01% better than nearest neighbour (6.95927)" in _told()
     assert not [row for row in _told(finish="interrupted") if "6.95927" in row]
+
+
+def test_each_gap_names_its_own_reference() -> None:
+    """The test instances have another one than the training instances."""
+    rows = _told()
+    assert any("best, train" in row and "from the reference 5.70400" in row for row in rows)
+    assert any("best, test" in row and "+12.81% from the reference 5.67500 (optimum)" in row for row in rows)

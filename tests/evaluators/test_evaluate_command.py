@@ -66,7 +66,7 @@ def test_other_splits_and_sizes(tmp_path: Path) -> None:
     ("problem", "files", "split", "size", "message"),
     [
         ("tsq", ["x.py"], "train", None, "did you mean tsp"),
-        ("tsp", ["missing.py"], "train", None, "missing.py: No such file"),
+        ("tsp", ["missing.py"], "train", None, "missing.py: no such file"),
         ("tsp", [], "train", None, "no files"),
         ("tsp", ["x.py"], "holdout", None, "--split holdout"),
         ("tsp", ["x.py"], "val", 33, "--size 33"),
