@@ -40,13 +40,14 @@ def write_problem(name: str, out: Path, kind: Kind) -> tuple[Path, Path]:
             f"{error.filename or out}: {error.strerror}; choose another folder with --out"
         ) from None
     problem, test = (shlex.quote(str(file)) for file in files)
-    print(f"wrote {files[0]} and {files[1]}, which work as they are. The sample:")
+    called = module.replace("_", "-")
+    print(f"wrote the problem {called}: {files[0]} and {files[1]}, which work as they are. The sample:")
     print(f"  {_sample(kind)}")
     print("Change it into your problem; at any time:")
     print(f"  ahd problem check {problem}")
     missing = "" if importlib.util.find_spec("pytest") else "   # needs pytest: pip install pytest"
     print(f"  python -m pytest {test}{missing}")
-    print(f"  ahd run {module.replace('_', '-')} --problem-path {problem} --budget 200")
+    print(f"  ahd run {called} --problem-path {problem} --budget 200")
     return files
 
 

@@ -75,6 +75,8 @@ def _follow(
         if look.state is State.BEGINNING:
             shown.show(Loading("the run is beginning"))
         else:
+            if silent and look.state is State.GOING:
+                shown.show(Note("watching: the run is another process's"))
             silent = False
         if once or look.state.over:
             return look.state

@@ -36,10 +36,12 @@ def test_what_is_written_passes_its_own_test(kind: Kind, tmp_path: Path) -> None
 
 
 def test_the_next_commands_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the sample is about, and three commands with the paths as they are, quoted where shells ask."""
+    """The problem's name, what the sample is about, and three commands with the paths as they are, quoted
+    where shells ask."""
     folder = tmp_path / "my problems"
     write_problem("a-b", folder, Kind.STEP)
     first, sample, _, *commands = capsys.readouterr().out.splitlines()
+    assert "the problem a-b: " in first
     assert str(folder / "a_b.py") in first
     assert "Independent sets" in sample
     assert [line.split("'")[0].strip() for line in commands] == [

@@ -160,7 +160,9 @@ def test_a_run_that_goes_without_a_word(
         made = len(again.proposals())
         again.set_meta(finished=json.dumps(asdict(_finished("interrupted", made)), default=str))
     assert watching.watch(copy, "plain") == 1
-    assert "\ninterrupted:\n" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "\ninterrupted:\n" in told
+    assert "watching: the run is another process's" not in told, "it is nobody's any more"
 
 
 def test_once_says_how_it_stands(

@@ -42,7 +42,8 @@ def check(
     target: Annotated[str, typer.Argument(metavar="FILE", help="A problem file, or the name of a problem.")],
     as_json: Json = False,
     prompts: Annotated[
-        bool, typer.Option("--prompts", help="Show what the model will read, in both styles.")
+        bool,
+        typer.Option("--prompts", help="Show what models read, and of the checks what is not ok."),
     ] = False,
 ) -> None:
     """Check that a problem does what the search relies on.

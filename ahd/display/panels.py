@@ -81,7 +81,7 @@ def header(progress: Progress, width: int, now: float) -> Panel:
         (f" {percent(share, 0)}", ACCENT),
         (f" · {place} · ", DIM),
         duration(progress.elapsed(now)),
-        (" gone", DIM),
+        (f" {progress.since}", DIM),
         (" · " if left is not None else "", DIM),
         duration(left) if left is not None else "",
         (" left" if left is not None else "", DIM),

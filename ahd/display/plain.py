@@ -27,7 +27,6 @@ class PlainDisplay:
         self.progress = Progress(watching=watching)
         self._out = out or sys.stdout
         self._clock = clock
-        self._catching_up = False
         self._said = 0.0
 
     def __enter__(self) -> "PlainDisplay":
@@ -56,17 +55,14 @@ class PlainDisplay:
             case Started():
                 self._said = now
                 self._start(event)
-            case Note(text):
+            case Note(text) if not self.progress.told_before:
                 self._say(f"note: {clean(text)}")
-            case Proposed(replayed=True):
-                self._catching_up = True
-            case Proposed():
-                self._catching_up = False
+            case Proposed(replayed=False):
                 if self.progress.best != before:
                     self._say(f"{self._where()}  better: {self._best()}  by {event.operator} #{event.id}")
                 if now - self._said >= EVERY:
                     self._pace(now)
-            case Evolved() if not self._catching_up:
+            case Evolved() if not self.progress.catching_up:
                 if now - self._said >= 1.0:
                     self._pace(now)
             case Updated(note="") if not event.replayed:
@@ -105,8 +101,6 @@ class PlainDisplay:
         self._say(f"run folder: {clean(str(event.folder))}")
         if event.spent:
             self._say(f"going on after {event.spent} proposals")
-        if self.progress.watching:
-            self._say("watching: the run is another process's")
 
     def _pace(self, now: float) -> None:
         progress = self.progress
@@ -115,7 +109,8 @@ class PlainDisplay:
         self._say(
             f"{self._where()}  best {self._best()}, valid {percent(progress.validity or 0.0)}, "
             f"{rate(progress.tokens_per_second)} tokens/s, "
-            f"{rate(progress.evaluations_per_second)} evaluations/s, {duration(progress.elapsed(now))} gone"
+            f"{rate(progress.evaluations_per_second)} evaluations/s, "
+            f"{duration(progress.elapsed(now))} {progress.since}"
             + (f", {duration(left)} left" if left is not None else "")
         )
 

@@ -16,7 +16,7 @@ KEPT = 200
 
 @dataclass
 class Tally:
-    """What one operator did: ``better`` counts new best objectives of the run."""
+    """What became of some proposals: ``better`` counts new best objectives of the run."""
 
     proposals: int = 0
     valid: int = 0
@@ -26,6 +26,11 @@ class Tally:
     @property
     def validity(self) -> float:
         return self.valid / self.proposals if self.proposals else 0.0
+
+    def add(self, event: Proposed) -> None:
+        self.proposals += 1
+        self.valid += event.outcome == "ok"
+        self.duplicates += event.duplicate
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Progress:
 
     ``paced_from`` is when this session began to make proposals of its own, of which ``live`` are made.
     ``history`` holds ``(proposals, best)`` at every improvement, initial proposals included. ``watching``:
-    the run is another process's.
+    the run is another process's. ``resumed``: proposals were read back, ``catching_up``: the last one was.
     """
 
     watching: bool = False
@@ -65,11 +70,14 @@ class Progress:
     spent: int = 0
     init_spent: int = 0
     live: int = 0
+    catching_up: bool = False
+    resumed: bool = False
     best: float | None = None
     best_id: int | None = None
     history: list[tuple[int, float]] = field(default_factory=list)
     members: tuple[Member, ...] = ()
     operators: dict[str, Tally] = field(default_factory=dict)
+    phases: dict[str, Tally] = field(default_factory=dict)
     outcomes: Counter[str] = field(default_factory=Counter)
     tokens: int = 0
     evaluations: int = 0
@@ -93,7 +101,7 @@ class Progress:
                 self.started, self.loading = event, None
                 self.begun = self.paced_from = now
                 self.spent = event.spent
-            case Note():
+            case Note() if not self.told_before:
                 self._say("note", clean(event.text), now)
             case Proposed():
                 self._propose(event, now)
@@ -121,9 +129,8 @@ class Progress:
     def _propose(self, event: Proposed, now: float) -> None:
         valid = event.outcome == "ok"
         tally = self.operators.setdefault(event.operator, Tally())
-        tally.proposals += 1
-        tally.valid += valid
-        tally.duplicates += event.duplicate
+        tally.add(event)
+        self.phases.setdefault(event.phase, Tally()).add(event)
         self.outcomes[event.outcome] += 1
         self.phase, self.generation = event.phase, event.generation
         self.spent, self.init_spent = max(self.spent, event.spent), max(self.init_spent, event.init_spent)
@@ -132,8 +139,9 @@ class Progress:
         self.model_seconds += event.model_seconds
         self.es_seconds += event.es_seconds
         self.evaluation_seconds += event.evaluation_seconds
+        self.catching_up = event.replayed
         if event.replayed:
-            self.paced_from = now
+            self.paced_from, self.resumed = now, not self.watching
         else:
             self.live += 1
             self._recent.append(_Cost(event.completion_tokens, event.model_seconds, event.evaluation_seconds))
@@ -163,12 +171,14 @@ class Progress:
         return sum(self.outcomes.values())
 
     @property
-    def valid(self) -> int:
-        return self.outcomes["ok"]
+    def counted(self) -> Tally:
+        """What validity and duplicates are told of: the proposals of the search, before them the initial
+        ones."""
+        return self.phases.get("search") or self.phases.get("init") or Tally()
 
     @property
     def duplicates(self) -> int:
-        return sum(tally.duplicates for tally in self.operators.values())
+        return self.counted.duplicates
 
     @property
     def rollbacks(self) -> int:
@@ -182,14 +192,25 @@ class Progress:
 
     @property
     def validity(self) -> float | None:
-        return self.valid / self.proposals if self.proposals else None
+        return self.counted.validity if self.proposals else None
 
     @property
     def budget(self) -> int:
         return self.started.config.budget if self.started else 0
 
+    @property
+    def told_before(self) -> bool:
+        """Whether a note that comes now is of the initial population and was told when that was made."""
+        return self.resumed and self.catching_up and self.phase == "init"
+
     def elapsed(self, now: float) -> float:
+        """Seconds since the run began, or since it was resumed."""
         return now - self.begun if self.begun is not None else 0.0
+
+    @property
+    def since(self) -> str:
+        """What follows ``elapsed``."""
+        return "since resuming" if self.resumed else "gone"
 
     def left(self, now: float) -> float | None:
         """Seconds to the end of the budget at the pace of this session; None while unknown."""

@@ -1,10 +1,10 @@
 """Runs all checks of a problem and tells what they found."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ahd.display.text import clean, clean_block
+from ahd.display.text import clean, clean_block, count
 from ahd.problem_check.candidates import check_candidates
 from ahd.problem_check.finding import Finding, Level, failed, ok
 from ahd.problem_check.instances import check_instances
@@ -12,10 +12,16 @@ from ahd.problem_check.prompts import Shown, check_prompts
 from ahd.problem_check.reference import check_reference
 from ahd.problem_check.second import check_second
 from ahd.problem_check.target import load_target
+from ahd.style import SMALL_MODEL
 from ahd.ticker import Ticker
 from evaluators.frames import one_line
+from operators.prompt import Style
 
 STEPS = 6
+READERS: dict[Style, str] = {
+    "skeleton": f"models of less than {count(SMALL_MODEL)} weights, such as the default one",
+    "free": "larger models",
+}
 
 
 @dataclass
@@ -68,7 +74,8 @@ def check_problem(target: str, step: Callable[[str], None] = lambda what: None) 
 
 
 def run_check(target: str, as_json: bool, show_prompts: bool) -> int:
-    """Print the findings; the exit code is 0 where none failed, else 1.
+    """Print the findings, or the prompts and the findings that are not ok; the exit code is 0 where none
+    failed, else 1.
 
     Raises:
         BrokenProblemFile, UnknownProblem: it cannot be loaded.
@@ -79,19 +86,29 @@ def run_check(target: str, as_json: bool, show_prompts: bool) -> int:
         print(json.dumps(_record(report, show_prompts)))
         return int(bool(report.failed))
     for each in report.findings:
+        if show_prompts and each.level is Level.OK:
+            continue
         print(f"{each.level:8} {clean(each.what)}: {clean(each.found)}")
         if each.mend:
             print(f"{'':8} mend: {clean(each.mend)}")
     if show_prompts:
-        for shown in report.prompts:
-            print(f"\n===== {shown.operator}, {shown.style} style, {shown.length} characters =====")
-            print(clean_block(shown.prompt.text))
-            if shown.prompt.prefill:
-                print(f"----- the reply is made to start with -----\n{clean_block(shown.prompt.prefill)}")
+        for style, readers in READERS.items():
+            _print_prompts([each for each in report.prompts if each.style == style], style, readers)
     warnings = sum(each.level is Level.WARNING for each in report.findings)
     total, bad = len(report.findings), len(report.failed)
-    print(f"\n{report.problem}: {total - bad - warnings} ok, {warnings} warnings, {bad} failed")
+    told = f"{warnings} warning{'s' * (warnings != 1)}"
+    print(f"\n{report.problem}: {total - bad - warnings} ok, {told}, {bad} failed")
     return int(bool(bad))
+
+
+def _print_prompts(prompts: Sequence[Shown], style: Style, readers: str) -> None:
+    if prompts:
+        print(f"\n{style} style, for {readers}:")
+    for shown in prompts:
+        print(f"\n===== {shown.operator}, {shown.style} style, {shown.length} characters =====")
+        print(clean_block(shown.prompt.text))
+        if shown.prompt.prefill:
+            print(f"----- the reply is made to start with -----\n{clean_block(shown.prompt.prefill)}")
 
 
 def _record(report: Report, show_prompts: bool) -> dict[str, object]:

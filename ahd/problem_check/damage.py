@@ -133,9 +133,10 @@ def _damaged(problem: Problem, instances: np.ndarray, best: float, every: list[D
         yield warning(WHAT, f"accepted though misshapen: {', '.join(lax)}", mend)
     if better:
         mend = (
-            "`objective` has to raise InvalidSolution where they are no solutions, else a search finds them"
+            "let `objective` raise InvalidSolution for what is no solution; if these are good ones, add the "
+            "heuristic that makes them to the known ones"
         )
         found = f"better than the best known heuristic ({best:.6g} on these instances): {', '.join(better)}"
-        yield warning(WHAT, found, mend)
+        yield failed(WHAT, found, mend)
     if not (faulty or lax or better):
         yield ok(WHAT, f"{refused} of {len(every)} kinds refused, the others scored and no better")

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from ahd.display.choose import choose
 from ahd.display.dashboard import RichDisplay
 from ahd.display.jsonl import JsonDisplay
 from ahd.display.plain import PlainDisplay
-from ahd.events import Updated
+from ahd.events import Note, Proposed, Updated
 from tests.display.synthetic_run import HOSTILE, ROLLED_BACK, synthetic
 
 
@@ -54,6 +55,29 @@ def test_plain_tells_the_story() -> None:
     assert "ahd resume" not in text
     assert "ahd resume" in _plain(proposals=90, finish="interrupted")
     assert "ahd resume" in _plain(proposals=90)
+
+
+def test_a_resumed_run_tells_its_own_time_and_no_note_twice() -> None:
+    """Progress lines say that their time is since resuming; the note of an initial population that was read
+    back is not told again, later notes are. A watcher has the time of the whole run, and every note."""
+
+    def told(watching: bool) -> str:
+        out, now = io.StringIO(), 0.0
+        with PlainDisplay(out, lambda: now, watching) as display:
+            for now, event in synthetic(100):  # noqa: B007
+                initial = isinstance(event, Proposed) and event.phase == "init"
+                display.show(replace(event, replayed=True) if initial else event)
+                if initial and event.init_spent == 30:
+                    display.show(Note("30 of 30"))
+        return out.getvalue()
+
+    resumed, watched = told(watching=False), told(watching=True)
+    assert "since resuming, " in resumed
+    assert " gone" not in resumed
+    assert "30 of 30" not in resumed
+    assert "note: the initial population took 30" in resumed
+    assert " gone, " in watched
+    assert "note: 30 of 30" in watched
 
 
 def test_plain_survives_a_narrow_encoding() -> None:

@@ -26,11 +26,22 @@ def test_counts_agree_with_the_events() -> None:
     proposed = [event for event in events if isinstance(event, Proposed)]
     assert progress.proposals == len(proposed) == progress.spent + progress.init_spent
     assert sum(tally.proposals for tally in progress.operators.values()) == len(proposed)
-    assert sum(tally.valid for tally in progress.operators.values()) == progress.valid
-    assert progress.valid == sum(event.objective is not None for event in proposed)
-    assert progress.duplicates == sum(event.duplicate for event in proposed)
+    assert sum(tally.proposals for tally in progress.phases.values()) == len(proposed)
+    assert sum(tally.valid for tally in progress.operators.values()) == progress.outcomes["ok"]
+    assert progress.outcomes["ok"] == sum(event.objective is not None for event in proposed)
     assert progress.tokens == sum(event.completion_tokens for event in proposed)
     assert len(progress.updates) == sum(isinstance(event, Updated) for event in events)
+
+
+def test_validity_and_duplicates_are_of_the_search() -> None:
+    """Initial proposals count until the search has made one, then only its own, as on the closing screen."""
+    for count in (20, 90):
+        progress, _, events = _folded(proposals=count)
+        phase = "search" if count > 30 else "init"
+        counted = [event for event in events if isinstance(event, Proposed) and event.phase == phase]
+        assert progress.validity == sum(event.outcome == "ok" for event in counted) / len(counted)
+        assert progress.duplicates == sum(event.duplicate for event in counted)
+    assert len(counted) == 60
 
 
 def test_history_falls_strictly_and_ends_in_the_best() -> None:

@@ -5,12 +5,12 @@ import subprocess
 import sys
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer.main
 
 from ahd.cli import app
+from tests.docs.commands import commands
 from tests.docs.tables import ROOT
 
 pytestmark = pytest.mark.slow
@@ -35,12 +35,6 @@ def words(page: Path) -> str:
     """What a reader sees of a page, without its frame."""
     article = page.read_text().partition("<article")[2].partition("</article>")[0]
     return unescape(re.sub(r"<[^>]*>", "", article))
-
-
-def commands(command: Any, path: str = "ahd") -> list[tuple[str, Any]]:
-    """A command and all below it, by the words that are typed."""
-    below = getattr(command, "commands", {}).items()
-    return [(path, command)] + [pair for name, each in below for pair in commands(each, f"{path} {name}")]
 
 
 def test_every_command_and_option_is_told(site: Path) -> None:
