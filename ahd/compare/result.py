@@ -152,6 +152,11 @@ class Difference:
     losses: int
     missing: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def identical(self) -> bool:
+        """Whether both arms have the same objective on every seed."""
+        return bool(self.values) and not any(self.values)
+
 
 @dataclass(frozen=True)
 class Setting:

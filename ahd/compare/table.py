@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ahd.compare.result import METRICS, ArmResult, Comparison, Setting, Summary
-from ahd.compare.wording import number, p_value, seeds_needed, short
+from ahd.compare.wording import identical, number, p_value, seeds_needed, short
 from ahd.config import ConfigError
 from ahd.display.text import clean, count, duration
 
@@ -58,6 +58,8 @@ def _print_setting(console: Console, setting: Setting, against: str, corrected: 
         console.print(
             Text("one seed shows no spread and allows no test: give --seeds 5 or more", style="yellow")
         )
+    for sentence in identical(setting):
+        console.print(Text(clean(sentence), style="yellow"))
     tables = [
         _objectives(setting),
         _differences(setting, against, corrected),

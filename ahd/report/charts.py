@@ -19,11 +19,11 @@ from ahd.report.drawing import (
     counted,
     legend,
     level,
-    spread_labels,
     style,
     thinned,
     whole_numbers,
 )
+from ahd.report.levels import levels
 from ahd.report.lineage import stored_parents
 from ahd.report.palette import (
     AMBER,
@@ -106,12 +106,12 @@ def _convergence(report: RunReport) -> Chart | None:
         label="best",
         zorder=4,
     )
-    lines = {clean(name, 30): value for name, value in run.started.known.items()}
-    if run.started.reference is not None:
-        lines["reference"] = run.started.reference
-    for value in spread_labels(list(lines.values()), low, high):
-        name = next(name for name, each in lines.items() if each == value)
-        level(axes, value, name, INK if name == "reference" else DIM)
+    reference = run.started.reference
+    first = [("reference", reference)] if reference is not None else []
+    ranked = _known(report)
+    shown = levels([*first, *ranked[:1]], ranked[1:], low, high)
+    for each in shown:
+        level(axes, each.value, each.text, INK if each.value == reference else DIM, each.at)
     if points[0].at < 1:
         axes.axvline(0, color=DIM.light, linewidth=0.7, linestyle=":")
     axes.set_ylim(low, high)
@@ -132,12 +132,22 @@ def _convergence(report: RunReport) -> Chart | None:
     caption += f"{run.number(last[-1])}."
     above = sum(point.row.objective is not None and point.row.objective > high for point in points)
     caption += f" Above the frame: {counted(above, 'valid proposal')}." if above else ""
+    drawn = {each.name for each in shown}
+    known = run.started.known.items()
+    left = [f"{clean(name, 30)} {run.number(value)}" for name, value in known if name not in drawn]
+    caption += f" Known heuristics without a line: {', '.join(left)}." if left else ""
     return Chart("convergence", "Convergence", caption, figure)
 
 
 def _drawable(points: Sequence[Point]) -> bool:
     """Whether axes can be laid out around the objectives without overflow."""
     return all(abs(point.row.objective or 0.0) < LARGEST for point in points)
+
+
+def _known(report: RunReport) -> list[tuple[str, float]]:
+    """The known heuristics that can be drawn, the best first."""
+    found = [each for each in report.run.started.known.items() if abs(each[1]) < LARGEST]
+    return sorted(found, key=lambda each: each[1])
 
 
 def _best_so_far(points: Sequence[Point]) -> list[tuple[int, float]]:
@@ -151,16 +161,17 @@ def _best_so_far(points: Sequence[Point]) -> list[tuple[int, float]]:
 
 
 def _frame(report: RunReport, best: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """Lowest and highest objective drawn: the reference and the best to the usual top of the population, so
-    that a single bad start does not flatten the rest."""
-    started = report.run.started
-    lows = [best[-1][1], *([] if started.reference is None else [started.reference])]
+    """Lowest and highest objective drawn: the reference, the best and the best known heuristic to the usual
+    top of the population, so that a single bad start does not flatten the rest."""
+    reference = report.run.started.reference
+    to_compare = [value for _, value in _known(report)[:1]] + ([] if reference is None else [reference])
+    lows = [best[-1][1], *to_compare]
     searched = [each for each in report.generations if each.at > 0] or report.generations
     tops = [each.objectives[-1] for each in searched]
     beginning = [value for at, value in best if at <= 0]
     highs = [statistics.median(tops), *beginning[-1:], best[-1][1]]
     low, high = min(lows), max(highs)
-    high += 0.35 * (high - low)
+    high = max([high + 0.35 * (high - low), *to_compare])
     room = 0.06 * (high - low) or 0.05 * abs(high) or 1.0
     return low - room, high + room
 
@@ -210,7 +221,7 @@ def _validity(report: RunReport) -> Chart | None:
     for point in report.points:
         by_operator[clean(point.row.operator, 20)].append(point)
     figure, (axes,) = blank(235)
-    told = []
+    told, few = [], []
     for name, points in by_operator.items():
         valid = [point.row.objective is not None for point in points]
         shares = [
@@ -229,15 +240,19 @@ def _validity(report: RunReport) -> Chart | None:
             marker="o" if len(at) == 1 else None,
         )
         told.append(f"{name} {percent(statistics.fmean(valid), 0)} of {len(valid)}")
+        few.append(len(at) == 1)
     axes.set_ylim(-0.03, 1.03)
     axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     axes.set_xlabel(_SPENT)
-    axes.set_ylabel(f"valid, last {WINDOW}")
+    axes.set_ylabel("valid" if all(few) else f"valid, last {WINDOW}")
     whole_numbers(axes)
     legend(figure, axes, 5)
-    caption = (
-        f"Share of valid proposals among the last {WINDOW} of each operator, from the {WINDOW // 2}th on. "
-    )
+    caption = ""
+    if not all(few):
+        caption += f"Lines: share of valid proposals among the last {WINDOW} of an operator, from its "
+        caption += f"{WINDOW // 2}th on. "
+    if any(few):
+        caption += f"Dots: share among all proposals of an operator that has {WINDOW // 2} or fewer. "
     caption += f"Over the whole run: {', '.join(told)}."
     return Chart("validity", "Validity of the operators", caption, figure)
 
@@ -311,7 +326,7 @@ def _learning(report: RunReport) -> Chart | None:
     _line(panels[3], at, [update.moved for update in updates], GREEN, "moved")
     panels[3].yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
     for axes in (panels[0], panels[2], panels[3]):
-        axes.set_ylim(bottom=0)
+        _from_zero(axes)
     back = [update for update in updates if update.rollback_to is not None]
     for axes in panels:
         for update in back:
@@ -334,6 +349,12 @@ def _line(axes: Axes, at: Sequence[int], values: Sequence[float], colour: Colour
     axes.set_ylabel(name)
     axes.locator_params(axis="y", nbins=3)
     axes.margins(y=0.2)
+
+
+def _from_zero(axes: Axes) -> None:
+    """Lets the y axis begin at 0 and end above all markers."""
+    top = 1.2 * axes.dataLim.y1
+    axes.set_ylim(0, top if math.isfinite(top) and top > 0 else None)
 
 
 def _learning_words(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ahd.compare.result import METRICS, ArmResult, Comparison, Curve, Difference, Setting
-from ahd.compare.wording import number, short
+from ahd.compare.wording import METRIC, number, short
 from ahd.display.text import clean
 from ahd.report.charts import LARGEST
-from ahd.report.comparison_tables import METRIC, interval, pair
+from ahd.report.comparison_tables import interval, pair
 from ahd.report.drawing import Chart, blank, counted, legend, level, style, whole_numbers
 from ahd.report.palette import BLUE, DASHES, INK, ORANGE, SERIES, Colour
 
@@ -125,7 +125,7 @@ def _runs(setting: Setting, metric: str) -> Chart | None:
 
 def _differences(setting: Setting, metric: str) -> Chart | None:
     found = [each for each in setting.differences if each.metric == metric and _drawable(each.mean)]
-    if not found:
+    if all(each.identical for each in found):
         return None
     figure, (axes,) = blank(70 + 34 * len(found))
     for row, each in enumerate(found):

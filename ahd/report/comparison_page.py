@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ahd.compare.result import METRICS, Comparison, Setting
+from ahd.compare.wording import identical
 from ahd.display.text import clean
 from ahd.report import comparison_tables as tables
 from ahd.report.comparison_tables import Grid
@@ -66,9 +67,10 @@ def grids(found: Comparison, setting: Setting) -> list[Grid]:
 
 
 def verdicts(setting: Setting) -> list[str]:
-    """A sentence for every difference, those of the test instances first."""
+    """What the differences say: arms that are identical, then a sentence for every other difference, those of
+    the test instances first."""
     order = sorted(setting.differences, key=lambda each: each.metric != METRICS[1])
-    return [tables.verdict(each) for each in order]
+    return [*identical(setting), *(tables.verdict(each) for each in order if not each.identical)]
 
 
 def comparison_summary(found: Comparison, charts: Sequence[Chart], folder: Path | None, beside: Path) -> str:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass, field
 
 from ahd.compare.result import METRICS, ArmResult, Comparison, Difference, RunResult, Setting, Summary
-from ahd.compare.wording import number, p_value, seeds_needed, short
+from ahd.compare.wording import METRIC, number, p_value, seeds_needed, short
 from ahd.display.text import clean, count, duration, percent, signed_percent
 
 LEVEL = 0.05
-METRIC = {"train": "training", "test": "test"}
 
 
 @dataclass(frozen=True)

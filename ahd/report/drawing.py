@@ -1,6 +1,6 @@
 """Empty figures in one style, and what all charts do with axes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ahd.report.palette import DIM, GRID, INK, PAPER, Colour
+from ahd.report.palette import DIM, GRID, INK, Colour
 
 WIDTH = 340
 """Units a figure is wide; text of ``TEXT`` units is legible when a phone shows it at 330 pixels."""
@@ -95,21 +95,22 @@ def legend(figure: Figure, axes: Axes, columns: int = 3) -> None:
         )
 
 
-def level(axes: Axes, value: float, text: str, colour: Colour = DIM) -> None:
-    """A horizontal line to compare with, its name written at the right end above it."""
+def level(axes: Axes, value: float, text: str, colour: Colour = DIM, at: float | None = None) -> None:
+    """A horizontal line to compare with, its name written beside the axes, so that it hides nothing; ``at``:
+    where the name is, if not at the line."""
     axes.axhline(value, color=colour.light, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     axes.annotate(
         text,
-        (1, value),
+        (1, value if at is None else at),
         xycoords=("axes fraction", "data"),
-        xytext=(-2, 2),
+        xytext=(3, 0),
         textcoords="offset points",
-        ha="right",
-        va="bottom",
+        ha="left",
+        va="center",
         fontsize=TEXT - 1,
+        linespacing=1.0,
         color=colour.light,
-        bbox={"facecolor": PAPER.light, "alpha": 0.75, "linewidth": 0, "pad": 0.8},
-        zorder=3,
+        annotation_clip=False,
     )
 
 
@@ -118,13 +119,3 @@ def thinned(count: int, most: int = MOST_POINTS) -> list[int]:
     if count <= most:
         return list(range(count))
     return sorted({int(index) for index in np.linspace(0, count - 1, most).round()})
-
-
-def spread_labels(values: Sequence[float], low: float, high: float, least: float = 0.075) -> list[float]:
-    """The members of ``values`` in ascending order that can be labelled without touching the one below;
-    those outside of ``low`` to ``high`` are left out."""
-    kept: list[float] = []
-    for value in sorted(values):
-        if low <= value <= high and (not kept or value - kept[-1] >= least * (high - low)):
-            kept.append(value)
-    return kept

@@ -9,9 +9,11 @@ from markupsafe import Markup
 from ahd import __version__
 from ahd.display.text import clean, clean_block, count, duration, percent, rate, signed_percent, snippet
 from ahd.events import Member
+from ahd.gap import relative_gap
 from ahd.report.charts import named
 from ahd.report.code import diff_lines, highlighted
 from ahd.report.drawing import Chart
+from ahd.report.options import options
 from ahd.report.palette import variables
 from ahd.report.read import RunReport
 from ahd.report.svg import inline
@@ -19,6 +21,12 @@ from ahd.report.svg import inline
 MOST_STEPS = 30
 """Steps of the main line whose differences are shown."""
 MOST_UPDATES = 100
+COUNTED = (
+    "Duplicates have the code or the objective of an earlier proposal, valid or not. Over parents: share "
+    "better than all their parents, of all proposals made from earlier ones, valid or not. New best: better "
+    "than every proposal before. The initial population counts too."
+)
+"""What the columns of the table of operators count."""
 
 
 def environment() -> Environment:
@@ -72,6 +80,10 @@ def run_page(report: RunReport, charts: list[Chart]) -> str:
             more_steps=max(0, len(report.lineage.steps) - MOST_STEPS),
             updates=report.facts["updates"][-MOST_UPDATES:],
             number=report.run.number,
+            known=known(report),
+            test_reference=test_reference(report),
+            counting=COUNTED,
+            options=options(report),
         )
     )
 
@@ -87,7 +99,9 @@ def headline(report: RunReport) -> list[tuple[str, str, str]]:
         (
             "best, test",
             run.number(test.get("test")) if measured else "not measured",
-            f"{_against(test.get('test_gap'))} on {test['test_what']}".strip() if measured else not_tested,
+            f"{_against(test.get('test_gap'), test_reference(report))} on {test['test_what']}".strip()
+            if measured
+            else not_tested,
         ),
         (
             "proposals",
@@ -108,8 +122,31 @@ def headline(report: RunReport) -> list[tuple[str, str, str]]:
     ]
 
 
-def _against(gap: float | None) -> str:
-    return "" if gap is None else f"{signed_percent(gap)} from the reference"
+def _against(gap: float | None, reference: str = "") -> str:
+    return "" if gap is None else f"{signed_percent(gap)} from the reference {reference}".strip()
+
+
+def test_reference(report: RunReport) -> str:
+    """What the gap on the test instances is to, and its source; empty: the run file does not say."""
+    test = report.facts["test"] or {}
+    if test.get("test_reference") is None:
+        return ""
+    source = test.get("test_reference_source")
+    return report.run.number(test["test_reference"]) + (f" ({source})" if source else "")
+
+
+def known(report: RunReport) -> list[tuple[str, str, str, str]]:
+    """The known heuristics: name, objective and gap on the training instances, objective on the test
+    instances with its gap, a dash where it was not measured."""
+    run, test = report.run, report.facts["test"] or {}
+    measured, reference = test.get("test_known") or {}, test.get("test_reference")
+    rows = []
+    for name, value in run.started.known.items():
+        objective = measured.get(name)
+        gap = signed_percent(relative_gap(objective, reference))
+        told = run.number(objective) + (f" ({gap})" if gap else "")
+        rows.append((name, run.number(value), signed_percent(run.gap(value)) or "-", told))
+    return rows
 
 
 def _moves(facts: dict[str, Any]) -> str:

@@ -26,10 +26,8 @@ AMBER = Colour("amber", "#8f6a00", "#f2c94c")
 SKY = Colour("sky", "#8cc4ea", "#2b6c9c")
 STONE = Colour("stone", "#98a3af", "#6b7886")
 SAND = Colour("sand", "#e2b68a", "#8e5a2c")
-PAPER = Colour("paper", "#fffffe", "#181f27")
-"""Behind labels that lie on lines."""
 
-COLOURS = (INK, DIM, GRID, BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, STONE, SAND, PAPER)
+COLOURS = (INK, DIM, GRID, BLUE, ORANGE, GREEN, PURPLE, AMBER, SKY, STONE, SAND)
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, AMBER, STONE)
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)), (0, (3, 1.5)), (0, (8, 3)))
 """Line styles that go with ``SERIES``: no line is told apart by its colour alone."""

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from ahd.announce import directions
 from ahd.display.text import clean, clean_block, count, duration, percent, signed_percent
 from ahd.report.drawing import Chart
-from ahd.report.page import rival
+from ahd.report.page import COUNTED, known, rival, test_reference
 from ahd.report.read import RunReport
 from ahd.show import share
 
@@ -54,7 +54,6 @@ def run_summary(report: RunReport, charts: Sequence[Chart], folder: Path | None,
     run, facts, number = report.run, report.facts, report.run.number
     config, started = run.started.config, run.started
     best, test = facts["best"], facts["test"] or {}
-    known = [[name, number(value), "", ""] for name, value in started.known.items()]
     measured = test.get("test") is not None
     own = [
         f"ahd {config.method}, seed {config.seed}",
@@ -62,8 +61,6 @@ def run_summary(report: RunReport, charts: Sequence[Chart], folder: Path | None,
         signed_percent(best["gap"]) or "-",
         f"{number(test['test'])} ({signed_percent(test['test_gap']) or '-'})" if measured else "not measured",
     ]
-    for row in known:
-        row[2:] = [signed_percent(run.gap(started.known[row[0]])) or "-", "-"]
     end = "" if run.status == "done" else f" The run is {plain(run.status)}: the figures are those so far."
     parts = [
         f"# {plain(config.problem)}: {config.method}, seed {config.seed}",
@@ -72,7 +69,7 @@ def run_summary(report: RunReport, charts: Sequence[Chart], folder: Path | None,
         f"{duration(run.wall_seconds)}; {percent(facts['validity'])} were valid, {facts['duplicates']} "
         f"duplicates. Schedule: {plain(facts['schedule'])}. Directions: {plain(directions(config))}.{end}",
         "## Results",
-        table(["heuristic", "training", "gap", "test (gap)"], [own, *known]),
+        table(["heuristic", "training", "gap", "test (gap)"], [own, *known(report)]),
         _reference(report),
         "## Operators",
         table(
@@ -90,6 +87,7 @@ def run_summary(report: RunReport, charts: Sequence[Chart], folder: Path | None,
                 for name, each in facts["operators"].items()
             ],
         ),
+        COUNTED,
         "## Outcomes",
         table(["outcome", "count"], [[each["outcome"], each["count"]] for each in facts["outcomes"]]),
         "## Learning",
@@ -116,6 +114,8 @@ def _reference(report: RunReport) -> str:
         text += f" ({plain(started.reference_source)})." if started.reference_source else "."
     if test.get("test_what"):
         text += f" Test: {plain(test['test_what'])}."
+    if told := test_reference(report):
+        text += f" Gaps on the test instances are to {plain(told)}."
     if compared := rival(report):
         text += f" The best is {compared[0].lower()}{plain(compared[1:])}"
     return text

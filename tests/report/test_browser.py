@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ahd.compare.folder import read_result
 from ahd.report.make import make
 from tests.display.stored_run import store_run
 from tests.report.browser import Browser, find
@@ -95,7 +96,9 @@ def test_compare_ends_with_its_page(browser: Browser, tmp_path: Path) -> None:
     assert found.stdout.splitlines()[-1] == f"page: {path}"
     page = Page(path.read_text(encoding="utf-8"))
     assert not page.faults
-    assert page.tags.count("svg") == 12
+    settings = read_result(out).settings
+    told_apart = sum(not each.identical for setting in settings for each in setting.differences)
+    assert page.tags.count("svg") == 4 * len(settings) + told_apart
     for word in ("over 2 settings", "Figures: tsp", "Figures: knapsack", "esopt - eoh"):
         assert word in page.words
     pictures = Path(os.environ.get("AHD_SCREENSHOTS") or tmp_path)

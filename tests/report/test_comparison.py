@@ -108,7 +108,7 @@ def test_what_was_not_measured_is_left_out() -> None:
         ((2.0, 2.1, 2.0, 2.2), (1.0, 1.1, 0.9, 1.05), "worse than b in the mean, more than chance"),
         ((1.0, 2.0, 3.0), (1.5, 1.2, 3.4), "may be chance"),
         ((1.0,), (1.5,), "cannot be said"),
-        ((1.0, 2.0), (1.0, 2.0), "equal"),
+        ((1.0, 2.0), (2.0, 1.0), "equal in the mean"),
         ((), (), "no seed"),
     ],
 )
@@ -118,6 +118,17 @@ def test_the_verdict_follows_the_statistics(
     """The sentence says better or worse by the sign of the mean, and chance by p at 5%."""
     found = difference("a", "b", "test", dict(enumerate(ones)), dict(enumerate(others)))
     assert words in verdict(replace(found, p_holm=found.p))
+
+
+def test_identical_arms_have_no_empty_figures(tmp_path: Path) -> None:
+    """Arms with the same objectives on every seed are called identical, once; figures of their differences,
+    which are all 0, are left out."""
+    analyse_folder(compared(tmp_path), "", Output())
+    text = (tmp_path / "report.html").read_text()
+    assert Page(text).words.count("are identical on all 2 seeds") == 1
+    assert "equal in the mean" not in text
+    assert 'id="figure-runs-test"' in text
+    assert "figure-differences" not in text
 
 
 def test_hostile_texts_stay_text(tmp_path: Path) -> None:

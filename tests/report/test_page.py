@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 
 from ahd.config import ConfigError, Method
+from ahd.report.charts import named, run_charts
 from ahd.report.make import make
+from ahd.report.options import options
+from ahd.report.page import COUNTED
 from ahd.report.read import read
-from ahd.show import summary
+from ahd.show import show, summary
 from tests.display.stored_run import store_run
 from tests.report.pages import HOSTILE, Page
 from tests.report.runs import changed
@@ -128,6 +131,86 @@ def test_a_frozen_run_says_that_it_does_not_learn(run: Path, tmp_path: Path) -> 
     text = page_of(changed(run, tmp_path / "run", freeze), tmp_path / "page.html")
     assert 'id="figure-learning"' not in text
     assert "does not learn" in Page(text).words
+
+
+def test_the_best_known_heuristic_has_a_line(run: Path) -> None:
+    """The convergence figure shows the best known heuristic within its frame; the caption names those that
+    have no line."""
+    report = read(run)
+    chart = named(run_charts(report))["convergence"]
+    (axes,) = chart.figure.axes
+    lines = {text.get_text().replace("\n", " ") for text in axes.texts}
+    name, value = min(report.run.started.known.items(), key=lambda each: each[1])
+    low, high = axes.get_ylim()
+    assert low < value < high
+    assert {name, "reference"} <= lines
+    for other in report.run.started.known:
+        assert (other in lines) != (other in chart.caption)
+
+
+def test_markers_of_learning_are_whole(run: Path) -> None:
+    """Every panel ends above its highest value by more than a tenth."""
+    for axes in named(run_charts(read(run)))["learning"].figure.axes:
+        values = [value for line in axes.lines for value in line.get_ydata()]
+        low, high = axes.get_ylim()
+        assert high - max(values) > 0.1 * (high - low)
+
+
+def test_the_caption_tells_lines_from_dots(run: Path) -> None:
+    """Where every operator has ten proposals or fewer there are only dots, of all their proposals."""
+    report = read(run)
+    short = replace(report, points=report.points[:5])
+    caption = named(run_charts(short))["validity"].caption
+    assert "Dots: share among all proposals" in caption
+    assert "Lines" not in caption
+
+
+def test_options_are_what_was_used(run: Path) -> None:
+    """Options that were left to the run show what it took; no raw word for that is left."""
+    found = options(read(run))
+    assert found["style"].startswith("skeleton")
+    assert found["temperature"] == "0.9, the style's own"
+    assert found["top-p"].startswith("0.95")
+    assert found["max-tokens"].startswith("48")
+    assert found["timeout"] == "the problem's own"
+    assert not {"None", "", "0", "0.0"} & set(found.values())
+
+
+def test_known_heuristics_and_references_on_the_test_instances(run: Path, tmp_path: Path) -> None:
+    """Page and Markdown show the best known heuristic on the test instances and its gap, and the reference of
+    the test instances with its source."""
+
+    def change(connection: sqlite3.Connection) -> None:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'finished'").fetchone()
+        told = {"test_known": {"farthest insertion": 6.006}, "test": 6.6, "test_gap": 0.1}
+        told |= {"test_reference": 6.0, "test_reference_source": "made for the test"}
+        data = json.dumps(json.loads(row[0]) | told)
+        connection.execute("UPDATE meta SET value = ? WHERE key = 'finished'", (data,))
+
+    folder = changed(run, tmp_path / "run", change)
+    make(folder, tmp_path / "page.html", None, tmp_path / "summary.md")
+    words, summary = Page((tmp_path / "page.html").read_text()).words, (tmp_path / "summary.md").read_text()
+    for text in (words, summary):
+        assert "6.00600 (+0.10%)" in text
+        assert "6.00000 (made for the test)" in text
+    assert "+10.00% from the reference 6.00000" in words
+
+
+def test_columns_have_the_words_of_ahd_show(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table of operators has the same heads on the page, in the Markdown and in the terminal."""
+    make(run, tmp_path / "page.html", None, tmp_path / "summary.md")
+    show(run, as_json=False)
+    summary, shown = (tmp_path / "summary.md").read_text(), capsys.readouterr().out
+    words = Page((tmp_path / "page.html").read_text()).words
+    for head in ("proposals", "valid", "share", "duplicates", "over parents", "new best"):
+        assert f"| {head} |" in summary
+        assert head in words
+        assert head in shown
+    assert "known before" not in words
+    assert COUNTED in words
+    assert COUNTED in summary
 
 
 def test_hostile_texts_stay_text(run: Path, tmp_path: Path) -> None:
