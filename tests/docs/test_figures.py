@@ -7,6 +7,7 @@ from statistics import mean, median, stdev
 from typing import Any
 
 import pytest
+from scipy.stats import ttest_ind
 
 from ahd.config import Kind, RunConfig
 from ahd.es.perturbation import scales
@@ -129,18 +130,41 @@ def test_comparisons() -> None:
 def test_comparisons_in_the_readme() -> None:
     """Means and standard deviations on the test instances of tsp, and how many seeds."""
     told = []
-    for name, arms in {"tsp-knapsack": ("esopt", "noise", "eoh"), "tsp-tuned": ("eoh+tune=0.4",)}.items():
+    for name, arms in {
+        "tsp-knapsack": ("esopt", "noise", "eoh"),
+        "tsp-tuned": ("eoh+tune=0.4",),
+        "tsp-long": ("eoh+tune=0.8+finalists=10",),
+    }.items():
         tsp = published(f"comparisons/{name}/comparison.json")["settings"][0]
         found = {arm["arm"]: arm["test"] for arm in tsp["arms"]}
         told += [f"{found[arm]['mean']:.3f} ± {found[arm]['sd']:.3f}" for arm in arms]
-        told.append(f"({found[arms[0]]['count']} seeds)")
-    rule = [
-        run["test"] for run in published("comparisons/linear-rule.json")["runs"] if run["rule"] == "linear"
-    ]
-    told.append(f"{mean(rule):.3f}")
+        told.append(f"({found[arms[0]]['count']} seeds")
+    told += [f"{mean(_rule(rule)):.3f}" for rule in ("linear", "wide")]
     page = text("README.md")
     places = [page.index(each) for each in told]
     assert places[:3] == sorted(places[:3])
+
+
+def _rule(name: str) -> list[float]:
+    """Test objectives of a rule without a model."""
+    runs = published("comparisons/linear-rule.json")["runs"]
+    return [run["test"] for run in runs if run["rule"] == name]
+
+
+def test_the_search_beside_a_tuned_rule() -> None:
+    """What is said of the longest comparison: how many seeds beat the rule, and by which chance."""
+    (setting,) = published("comparisons/tsp-long/comparison.json")["settings"]
+    learning, frozen = ([run["test"] for run in arm["runs"]] for arm in setting["arms"])
+    rule = _rule("linear")
+    below = sum(each < mean(rule) for each in frozen)
+    chance = ttest_ind(frozen, rule, equal_var=False).pvalue
+    page = text("docs/results.md")
+    told = f"reaches {mean(frozen):.3f}, in {below} of {len(frozen)} seeds less than {mean(rule):.3f}, "
+    assert told + f"which chance may explain (p {chance:.2f})" in page
+    stayed = (
+        f"`esopt` {mean(learning):.3f}, with a median of {median(learning):.3f} and one seed that stayed at "
+    )
+    assert stayed + f"{max(learning):.3f}" in page
 
 
 def test_rules_without_a_model() -> None:
