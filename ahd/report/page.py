@@ -17,6 +17,7 @@ from ahd.report.options import options
 from ahd.report.palette import variables
 from ahd.report.read import RunReport
 from ahd.report.svg import inline
+from ahd.show import Run
 
 MOST_STEPS = 30
 """Steps of the main line whose differences are shown."""
@@ -93,15 +94,18 @@ def headline(report: RunReport) -> list[tuple[str, str, str]]:
     run, facts = report.run, report.facts
     best, test = facts["best"], facts["test"] or {}
     measured = test.get("test") is not None
+    far = _against(run, test.get("test_gap"), test.get("test_reference"))
     not_tested = test.get("test_detail") or ("the run has not ended" if run.status != "done" else "")
     return [
-        ("best, training", run.number(best["objective"]), _against(best["gap"])),
+        (
+            "best, training",
+            run.number(best["objective"]),
+            _against(run, best["gap"], run.started.reference),
+        ),
         (
             "best, test",
             run.number(test.get("test")) if measured else "not measured",
-            f"{_against(test.get('test_gap'), test_reference(report))} on {test['test_what']}".strip()
-            if measured
-            else not_tested,
+            f"{far} on {test['test_what']}".strip() if measured else not_tested,
         ),
         (
             "proposals",
@@ -122,8 +126,11 @@ def headline(report: RunReport) -> list[tuple[str, str, str]]:
     ]
 
 
-def _against(gap: float | None, reference: str = "") -> str:
-    return "" if gap is None else f"{signed_percent(gap)} from the reference {reference}".strip()
+def _against(run: Run, gap: float | None, reference: float | None) -> str:
+    if gap is None:
+        return ""
+    value = "" if reference is None else f" {run.number(reference)}"
+    return f"{signed_percent(gap)} from the reference{value}"
 
 
 def test_reference(report: RunReport) -> str:
@@ -158,16 +165,27 @@ def _moves(facts: dict[str, Any]) -> str:
 
 
 def rival(report: RunReport) -> str:
-    """The best beside the best known heuristic, in one sentence; empty: there is nothing to compare."""
+    """The best beside the best known heuristic, on the training and, where both were measured, on the test
+    instances, in one sentence; empty: there is nothing to compare."""
     known, objective = report.run.started.known, report.facts["best"]["objective"]
     if not known or objective is None:
         return ""
     name, value = min(known.items(), key=lambda each: each[1])
-    if value == objective:
-        return f"As good as the best known heuristic, {name} ({report.run.number(value)})."
-    side = "better" if objective < value else "worse"
+    told = f"On the training instances the best heuristic is {_beside(objective, value)} the best known one, "
+    told += f"{name} ({report.run.number(value)})"
+    test = report.facts["test"] or {}
+    found, measured = test.get("test"), (test.get("test_known") or {}).get(name)
+    if found is not None and measured is not None:
+        told += f", on the test instances {_beside(found, measured)} that one ({report.run.number(measured)})"
+    return told + "."
+
+
+def _beside(objective: float, value: float) -> str:
+    """``5.39% worse than``; 0 has no percentage."""
+    if objective == value:
+        return "as good as"
     amount = percent(abs(objective - value) / abs(value), 2) + " " if value else ""
-    return f"{amount}{side} than the best known heuristic, {name} ({report.run.number(value)})."
+    return f"{amount}{'better' if objective < value else 'worse'} than"
 
 
 def _member(report: RunReport, member: Member) -> dict[str, Any]:

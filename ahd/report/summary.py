@@ -117,5 +117,5 @@ def _reference(report: RunReport) -> str:
     if told := test_reference(report):
         text += f" Gaps on the test instances are to {plain(told)}."
     if compared := rival(report):
-        text += f" The best is {compared[0].lower()}{plain(compared[1:])}"
+        text += f" {plain(compared)}"
     return text

@@ -193,6 +193,7 @@ def test_known_heuristics_and_references_on_the_test_instances(run: Path, tmp_pa
     for text in (words, summary):
         assert "6.00600 (+0.10%)" in text
         assert "6.00000 (made for the test)" in text
+        assert "on the test instances 9.89% worse than that one (6.00600)." in text
     assert "+10.00% from the reference 6.00000" in words
 
 
