@@ -9,6 +9,7 @@ from typing import Any
 
 from ahd.confirm import dropped
 from ahd.display.replay import Narrator, kept, stored_start
+from ahd.ending import stored_end
 from ahd.events import Event, Evolved, Finished
 from ahd.finalists import chosen
 from ahd.store import Span, Store, is_being_written
@@ -64,7 +65,7 @@ class Follower:
                 return Look(State.BEGINNING, [], [])
             started = stored_start(store)
             rows, updates = store.proposals(after=self._row), store.updates(after=self._update)
-            gone, ended = dropped(store), store.meta_record("finished")
+            gone, ended = dropped(store), stored_end(store)
             first = chosen(store)
         self._row = rows[-1].id if rows else self._row
         self._update = updates[-1].id if updates else self._update

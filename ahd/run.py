@@ -12,6 +12,7 @@ from typing import Any
 from ahd.config import ConfigError, Dtype, RunConfig, Style
 from ahd.confirm import corrected, dropped
 from ahd.display.replay import replay, stored_start
+from ahd.ending import stored_end
 from ahd.environment import environment
 from ahd.es.perturbation import perturbation_of, scales
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
@@ -72,7 +73,7 @@ def resume(folder: Path, display: Display) -> str:
     """
     store = Store.open(folder, write=True)
     config = store.config
-    ended = store.meta_record("finished")
+    ended = stored_end(store)
     if store.meta("status") == "done" and ended is not None:
         with closing(store), display:
             for _, event in replay(folder):

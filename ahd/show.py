@@ -19,6 +19,7 @@ from ahd.confirm import corrected, dropped
 from ahd.display.jsonl import as_json as plain_json
 from ahd.display.replay import kept, stored_start
 from ahd.display.text import clean, clean_block, duration, percent, rate, signed_percent, snippet
+from ahd.ending import stored_end
 from ahd.es.moments import mean_and_spread
 from ahd.events import Member, Started
 from ahd.figures import figures
@@ -87,7 +88,7 @@ def read(folder: Path) -> Run:
             started,
             corrected(rows, gone),
             store.updates(),
-            store.meta_record("finished"),
+            stored_end(store),
             store.meta("schedule") or "",
             store.wall_seconds(),
             members,

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from ahd.config import ConfigError, RunConfig
 from ahd.confirm import OUTCOMES
 from ahd.events import Started
 from ahd.finalists import CHOSEN
+from ahd.follow import Follower
 from ahd.show import best, show
 from ahd.store import FILE, Store
 from tests.fakes import FakeModel
@@ -109,6 +111,31 @@ def test_damaged_summaries_are_refused(folder: Path, key: str, value: str) -> No
             continue
         with pytest.raises(ConfigError):
             use(folder, True)
+
+
+@pytest.mark.parametrize(
+    ("key", "change"),
+    [
+        *(
+            ("finished", {name: value})
+            for name in ("test", "gap", "test_reference")
+            for value in ("x", [], True)
+        ),
+        *(("finished", {"test_known": value}) for value in ([1], "x", None, {"a": "b"})),
+        *(("finished", {name: 5}) for name in ("status", "test_what", "test_reference_source", "summary")),
+        *(("started_event", {name: "x"}) for name in ("reference", "known")),
+        ("started_event", {"known": {"a": "b"}}),
+    ],
+)
+def test_records_of_the_wrong_kind_are_refused(folder: Path, key: str, change: dict[str, object]) -> None:
+    """A value that is no number where one was written ends showing, watching and reporting in one line."""
+    store = Store.open(folder, write=True)
+    store.set_meta(**{key: json.dumps((store.meta_record(key) or {}) | change)})
+    store.close()
+    with pytest.raises(ConfigError, match="damaged"):
+        show(folder, False)
+    with pytest.raises(ConfigError, match="damaged"), closing(Store.open(folder)) as opened:
+        Follower(opened).look()
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"population": 9}, {"method": "eoh"}, {"parents": 3}])

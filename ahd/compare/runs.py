@@ -11,6 +11,7 @@ from ahd.compare.spend import check_complete, spend
 from ahd.config import ConfigError, RunConfig
 from ahd.confirm import corrected, dropped
 from ahd.display.replay import stored_start
+from ahd.ending import stored_end
 from ahd.events import Started
 from ahd.insights.questions import questions
 from ahd.store import FILE, Proposal, Store
@@ -62,7 +63,7 @@ def read(folder: Path, root: Path, mend: str = "") -> Run:
     store = Store.open(folder)
     try:
         config, raw = store.config, store.proposals()
-        finished = store.meta_record("finished")
+        finished = stored_end(store)
         check_complete(folder, config, raw, store.status, finished, mend)
         assert finished is not None, "checked above"
         started, updates = stored_start(store), store.updates()

@@ -8,6 +8,7 @@ from pathlib import Path
 from ahd import announce
 from ahd.config import ConfigError
 from ahd.confirm import dropped
+from ahd.ending import are_numbers, is_number
 from ahd.events import Event, Evolved, Member, Note, Started
 from ahd.finalists import chosen
 from ahd.population import Individual, Population, entrants, individual
@@ -106,6 +107,8 @@ def stored_start(store: Store) -> Started:
         )
     known = {field.name: data[field.name] for field in fields(Started) if field.name in data}
     try:
+        if not (are_numbers(data.get("known", {})) and is_number(data.get("reference") or 0)):
+            raise TypeError
         return Started(**(known | {"config": store.config, "folder": store.folder, "spent": 0}))
     except TypeError:
         raise ConfigError(f"{store.folder}: its start is damaged; restore the run file from a copy") from None
