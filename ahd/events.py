@@ -37,6 +37,11 @@ class Started:
     sandbox: str = ""
     """What confines candidates here."""
 
+    @property
+    def best_known(self) -> tuple[str, float] | None:
+        """The best known heuristic of the problem and its training objective."""
+        return min(self.known.items(), key=lambda pair: pair[1], default=None)
+
 
 @dataclass(frozen=True)
 class Note:

@@ -214,15 +214,13 @@ def _test(
     def submit(code: str) -> Future[Outcome]:
         return sandbox.submit(code, "test", _test_size(problem))
 
-    known = stored_start(store).known
-    rivals = {
-        name: submit(problem.heuristics[name])
-        for name in sorted(known, key=known.__getitem__)[:1]
-        if name in problem.heuristics
-    }
-    outcome = submit(best.code).result()
-    scored = {name: future.result().objective for name, future in rivals.items()}
-    return outcome, {name: value for name, value in scored.items() if value is not None}
+    tested = submit(best.code)
+    rival = stored_start(store).best_known
+    if rival is None:
+        return tested.result(), {}
+    name, _ = rival
+    objective = submit(problem.heuristics[name]).result().objective
+    return tested.result(), {} if objective is None else {name: objective}
 
 
 def _test_size(problem: Problem) -> int:

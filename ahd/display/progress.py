@@ -1,7 +1,6 @@
 """Events folded into the running figures that every display draws."""
 
 from collections import Counter, deque
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ahd.display.text import clean, snippet
@@ -249,8 +248,7 @@ class Progress:
     @property
     def rival(self) -> tuple[str, float] | None:
         """The best known heuristic of the problem and its training objective."""
-        known: Mapping[str, float] = self.started.known if self.started else {}
-        return min(known.items(), key=lambda pair: pair[1]) if known else None
+        return self.started.best_known if self.started else None
 
     def number(self, objective: float | None) -> str:
         """An objective with the problem's decimals."""

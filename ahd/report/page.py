@@ -167,10 +167,10 @@ def _moves(facts: dict[str, Any]) -> str:
 def rival(report: RunReport) -> str:
     """The best beside the best known heuristic, on the training and, where both were measured, on the test
     instances, in one sentence; empty: there is nothing to compare."""
-    known, objective = report.run.started.known, report.facts["best"]["objective"]
-    if not known or objective is None:
+    best_known, objective = report.run.started.best_known, report.facts["best"]["objective"]
+    if best_known is None or objective is None:
         return ""
-    name, value = min(known.items(), key=lambda each: each[1])
+    name, value = best_known
     told = f"On the training instances the best heuristic is {_beside(objective, value)} the best known one, "
     told += f"{name} ({report.run.number(value)})"
     test = report.facts["test"] or {}
