@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +12,10 @@ from evaluators.outcome import Outcome, Status
 from evaluators.probe import Probe
 from operators.model import Direction, Reply, Request, UpdateReport
 from problems.problem import Problem, Skeleton
+
+SMALL_TSP = Path(__file__).parent / "small_tsp.py"
+SMALL = ["small-tsp", "--problem-path", str(SMALL_TSP)]
+"""Of a command that searches: a problem whose search and end take a second or two."""
 
 
 def digest(*parts: object) -> int:

@@ -18,6 +18,7 @@ from ahd.cli.mistakes import MISSING
 from ahd.config import RunConfig
 from ahd.es.perturbation import scales
 from tests.display.stored_run import store_run
+from tests.fakes import SMALL
 
 ROOT = Path(__file__).parent.parent
 
@@ -293,7 +294,7 @@ def test_a_run_stores_what_its_options_meant(tmp_path: Path) -> None:
     will be, and the command that starts it again is the same run."""
     options = "--kind lowrank --rank 2 --scope linear --reward paper --shaping valid --antithetic"
     options += " --per-direction 2 --momentum 0.5 --validity-floor 0.2 --patience 2"
-    command = ["run", "tsp", "--model", "scripted", "--budget", "20", *options.split()]
+    command = ["run", *SMALL, "--model", "scripted", "--budget", "20", *options.split()]
     done = ahd(*command, "--out", str(tmp_path / "run"), "--display", "plain")
     assert done.returncode == 0, done.stderr
     assert "directions: lowrank of rank 2, scope linear" in done.stdout

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from ahd.store import Proposal, Store
+from tests.fakes import SMALL
 
 ROOT = Path(__file__).parent.parent
 BUDGET = 120
@@ -30,7 +31,7 @@ def launch(*arguments: str) -> subprocess.Popen[str]:
 
 def start(folder: Path, model: str = "scripted", budget: int = BUDGET) -> subprocess.Popen[str]:
     return launch(
-        *("run", "tsp", "--model", model, "--budget", str(budget), "--seed", "5", "--out", str(folder)),
+        *("run", *SMALL, "--model", model, "--budget", str(budget), "--seed", "5", "--out", str(folder)),
         *("--tune", "0.2"),
     )
 
@@ -101,7 +102,7 @@ def test_a_stop_is_clean_and_says_how_to_resume(tmp_path: Path, whole: Path, num
     """Ctrl-C and SIGTERM end with exit code 130 and `ahd resume`; resuming gives the same end."""
     folder = tmp_path / "run"
     process = subprocess.Popen(
-        [*(sys.executable, "-m", "ahd", "run", "tsp", "--model", "scripted", "--budget", str(BUDGET))]
+        [*(sys.executable, "-m", "ahd", "run", *SMALL, "--model", "scripted", "--budget", str(BUDGET))]
         + ["--seed", "5", "--tune", "0.2", "--out", str(folder), "--display", "plain"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -12,6 +12,7 @@ from ahd.finalists import choose, chosen, lead, with_others
 from ahd.follow import Follower
 from ahd.population import Individual, Population
 from ahd.store import Proposal, Store
+from tests.fakes import SMALL
 from tests.test_cli import ahd
 
 
@@ -54,7 +55,7 @@ def test_nobody_chosen_changes_no_order() -> None:
 def test_the_chosen_is_the_result_wherever_it_is_shown(tmp_path: Path) -> None:
     """A scripted run: best.py, ``ahd best``, ``ahd show``, the dashboard's end and a resumed run agree with
     the run file; the same run without finalists makes the same proposals."""
-    command = ["run", "tsp", "--model", "scripted", "--budget", "60", "--seed", "3", "--display", "plain"]
+    command = ["run", *SMALL, "--model", "scripted", "--budget", "60", "--seed", "3", "--display", "plain"]
     folders = {count: tmp_path / f"run{count}" for count in (1, 10)}
     told = {
         count: ahd(*command, "--finalists", str(count), "--out", str(folder)).stdout

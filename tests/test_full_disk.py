@@ -17,7 +17,7 @@ from ahd import run
 from ahd.config import RunConfig
 from ahd.events import Proposed
 from ahd.store import FILE, Proposal, Store
-from tests.fakes import Recorder
+from tests.fakes import SMALL_TSP, Recorder
 from tests.test_crash import content, launch, start
 
 BUDGET = 60
@@ -163,7 +163,9 @@ def test_a_clock_that_goes_back_changes_nothing(
         return real() - 86_400 * (20 < made < 40)
 
     monkeypatch.setattr(time, "time", jumping)
-    config = RunConfig("tsp", model="scripted", budget=BUDGET, seed=5, tune=0.2)
+    config = RunConfig(
+        "small-tsp", model="scripted", budget=BUDGET, seed=5, tune=0.2, problem_path=str(SMALL_TSP)
+    )
     assert run.start(config, tmp_path / "run", recorder) == "done"
     assert content(tmp_path / "run") == content(whole)
     with closing(Store.open(tmp_path / "run")) as store:

@@ -23,9 +23,10 @@ from ahd.events import Event, Evolved, Finished, Proposed, Started, Updated
 from ahd.follow import Follower, State
 from ahd.store import FILE, Store, is_being_written
 from tests.display.stored_run import store_run
+from tests.fakes import SMALL
 
 ROOT = Path(__file__).parent.parent
-RUN = ["run", "tsp", "--model", "scripted", "--budget", "40", "--population", "6"]
+RUN = ["run", *SMALL, "--model", "scripted", "--budget", "40", "--population", "6"]
 
 
 def start(*arguments: str, cwd: Path) -> "subprocess.Popen[str]":

@@ -16,11 +16,12 @@ from ahd.compare.work import share, usual_jobs
 from ahd.config import RunConfig
 from ahd.store import Store
 from tests.compare.made import made
+from tests.fakes import SMALL
 from tests.test_cli import ahd
 from tests.test_crash import children
 
 ROOT = Path(__file__).parent.parent.parent
-FULL = ["tsp", "tardiness", "--problem-path", "docs/tardiness.py", "--methods", "esopt,eoh,eoh@0.5"]
+FULL = [*SMALL, "admissible-set", "--methods", "esopt,eoh,eoh@0.5"]
 FULL += ["--seeds", "3", "--budget", "10", "--model", "scripted"]
 
 
@@ -168,7 +169,7 @@ def test_killed_in_the_middle_it_goes_on(tmp_path: Path) -> None:
     assert "minus eoh" in text
     assert "over 2 settings" in text
     found = read_result(out)
-    assert [setting.name for setting in found.settings] == ["tsp", "tardiness"]
+    assert [setting.name for setting in found.settings] == ["small-tsp", "admissible-set"]
     for setting in found.settings:
         assert setting.warnings == ()
         assert [arm.arm for arm in setting.arms] == ["esopt", "eoh", "eoh@0.5"]
@@ -194,7 +195,7 @@ def test_a_stop_stores_and_tells_how_to_go_on(tmp_path: Path, number: int, then_
     """Ctrl-C and SIGTERM end with exit code 130 and the command that goes on; runs are interrupted cleanly,
     a comparison that is not whole is refused with that command, and more seeds go into the same folder."""
     out = tmp_path / "comparison"
-    plan = ["tsp", "--methods", "eoh,sample", "--budget", "60", "--model", "scripted"]
+    plan = [*SMALL, "--methods", "eoh,sample", "--budget", "200", "--model", "scripted"]
     process = subprocess.Popen(
         [sys.executable, "-m", "ahd", "compare", *plan, "--seeds", "1", "--out", str(out)],
         stdout=subprocess.PIPE,
@@ -203,7 +204,7 @@ def test_a_stop_stores_and_tells_how_to_go_on(tmp_path: Path, number: int, then_
         cwd=ROOT,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    file = out / "runs/tsp/eoh-1/run.sqlite"
+    file = out / "runs/small-tsp/eoh-1/run.sqlite"
     while not file.exists() or len(Store.open(file.parent).proposals()) < 15:
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
@@ -211,11 +212,11 @@ def test_a_stop_stores_and_tells_how_to_go_on(tmp_path: Path, number: int, then_
     text, errors = process.communicate(timeout=120)
     assert (process.returncode, text) == (130, ""), errors
     assert "Traceback" not in errors
-    assert "go on with: ahd compare tsp --methods eoh,sample --seeds 1" in errors
+    assert "go on with: ahd compare small-tsp --methods eoh,sample --seeds 1" in errors
     assert Store.open(file.parent).meta("status") == "interrupted"
     refused = ahd("compare", "--folder", str(out))
     assert refused.returncode == 2
-    assert "go on with `ahd compare tsp" in refused.stderr
+    assert "go on with `ahd compare small-tsp" in refused.stderr
     if not then_go_on:
         return
     process = launch(out, *plan, "--seeds", "2", "--jobs", "2")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ahd.store import Store
+from tests.fakes import SMALL
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -18,7 +19,8 @@ def test_the_run_outlives_its_output(tmp_path: Path, display: str, sink: str) ->
     """A closed pipe, a full disk or no standard output at all: the budget is spent all the same."""
     folder = tmp_path / "run"
     command = (
-        f"{sys.executable} -m ahd run tsp --model scripted --budget 10 --out {folder} --display {display}"
+        f"{sys.executable} -m ahd run {' '.join(SMALL)} --model scripted --budget 10 "
+        f"--out {folder} --display {display}"
     )
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {command} {sink}"],

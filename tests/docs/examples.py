@@ -37,9 +37,12 @@ INSTEAD = (
     (r"ahd refs cvrp .*", r"\g<0> --split train --size 50"),
     (r"python benchmarks/learning.py --.*", r"\g<0> --model scripted --seeds 1 --updates 2 --directions 2"),
     (r"(.*) /tmp/mine.py(.*)", r"\1 mine.py\2"),
+    (r"ahd compare [\w-]+ (--methods .*)", r"ahd compare small-tsp --problem-path small_tsp.py \1"),
+    (r"ahd run tsp --budget 400 (.*)", r"ahd run small-tsp --problem-path small_tsp.py \1"),
 )
 """Whole commands, as regular expressions, and what is executed in their place: later options win. So the
-scripted model stands in for the live one, and budgets, sizes, seeds and seconds are small."""
+scripted model stands in for the live one, a small problem for a large one where the point is another, and
+budgets, sizes, seeds and seconds are small."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ahd.compare.folder import write_result
 from problems.registry import load
 from tests.docs.examples import INSTEAD, LEFT_OUT, PAGES, ROOT, examples, executed, left_out
 from tests.evaluators.test_instance_files import ATT48, ULYSSES16, VRP, by_coordinates
+from tests.fakes import SMALL_TSP
 from tests.report.compared import comparison
 
 EXECUTED = [page for page in PAGES if any(not left_out(each.text) for each in examples(page))]
@@ -20,6 +21,8 @@ SHELL = """set -euo pipefail
 ahd() { "$PYTHON" -m ahd "$@"; }
 python() { "$PYTHON" "$@"; }
 """
+CACHE = "cache"
+"""What is compiled once for all pages."""
 TARDINESS = (ROOT / "docs/tardiness.py").read_text()
 
 
@@ -50,7 +53,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         **os.environ,
         "PYTHON": sys.executable,
         "PYTHONPATH": str(ROOT),
-        "AHD_CACHE": str(folder / "cache"),
+        "AHD_CACHE": str(folder / CACHE),
         "BROWSER": "true",
         "HF_HUB_OFFLINE": "1",
     }
@@ -87,6 +90,8 @@ def place(tmp_path: Path, finished: Path) -> Path:
         (tmp_path / "tsplib" / name).write_text(text)
     for name in ("docs", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / SMALL_TSP.name).symlink_to(SMALL_TSP)
+    (tmp_path / CACHE).symlink_to(finished.parent / CACHE)
     (tmp_path / "problems").mkdir()
     shutil.copy(ROOT / "problems/references.json", tmp_path / "problems")
     return tmp_path

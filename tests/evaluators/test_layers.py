@@ -24,6 +24,7 @@ from evaluators.outcome import Status
 from evaluators.sandbox import Sandbox
 from problems.tsp import problem as tsp
 from tests.evaluators.aftermath import NEAREST, NEAREST_LENGTH
+from tests.fakes import SMALL
 
 _NO_NEW_PRIVS = 38
 libc = ctypes.CDLL(None, use_errno=True)
@@ -338,7 +339,7 @@ def test_a_run_shows_its_level(
 ) -> None:
     """The plain display of a run with one layer missing names those in force."""
     lacking(monkeypatch, Layer.LANDLOCK)
-    command = ["ahd", "run", "tsp", "--model", "scripted", "--budget", "20", "--seed", "1"]
+    command = ["ahd", "run", *SMALL, "--model", "scripted", "--budget", "20", "--seed", "1"]
     monkeypatch.setattr(sys, "argv", [*command, "--out", str(tmp_path / "run"), "--display", "plain"])
     with pytest.raises(SystemExit) as ended:
         main()

@@ -12,6 +12,7 @@ import pytest
 from ahd.compare.folder import read_result
 from ahd.report.make import make
 from tests.display.stored_run import store_run
+from tests.fakes import SMALL
 from tests.report.browser import Browser, find
 from tests.report.compared import comparison, store_comparison
 from tests.report.pages import HOSTILE, Page
@@ -84,7 +85,7 @@ def test_compare_ends_with_its_page(browser: Browser, tmp_path: Path) -> None:
     """2 problems x 2 arms x 3 seeds of the scripted model: the command says where the page is, and the page
     has both settings and every figure, and opens without a console message or a request."""
     out = tmp_path / "comparison"
-    plan = ["tsp", "knapsack", "--methods", "esopt,eoh", "--seeds", "3", "--budget", "10"]
+    plan = [*SMALL, "admissible-set", "--methods", "esopt,eoh", "--seeds", "3", "--budget", "10"]
     found = subprocess.run(
         [sys.executable, "-m", "ahd", "compare", *plan, "--model", "scripted", "--out", str(out)],
         capture_output=True,
@@ -99,7 +100,7 @@ def test_compare_ends_with_its_page(browser: Browser, tmp_path: Path) -> None:
     settings = read_result(out).settings
     told_apart = sum(not each.identical for setting in settings for each in setting.differences)
     assert page.tags.count("svg") == 4 * len(settings) + told_apart
-    for word in ("over 2 settings", "Figures: tsp", "Figures: knapsack", "esopt - eoh"):
+    for word in ("over 2 settings", "Figures: small-tsp", "Figures: admissible-set", "esopt - eoh"):
         assert word in page.words
     pictures = Path(os.environ.get("AHD_SCREENSHOTS") or tmp_path)
     for size, (width, height, dark) in SIZES.items():
