@@ -21,8 +21,6 @@ SHELL = """set -euo pipefail
 ahd() { "$PYTHON" -m ahd "$@"; }
 python() { "$PYTHON" "$@"; }
 """
-CACHE = "cache"
-"""What is compiled once for all pages."""
 TARDINESS = (ROOT / "docs/tardiness.py").read_text()
 
 
@@ -53,7 +51,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
         **os.environ,
         "PYTHON": sys.executable,
         "PYTHONPATH": str(ROOT),
-        "AHD_CACHE": str(folder / CACHE),
+        "AHD_CACHE": str(folder / "cache"),
         "BROWSER": "true",
         "HF_HUB_OFFLINE": "1",
     }
@@ -91,7 +89,6 @@ def place(tmp_path: Path, finished: Path) -> Path:
     for name in ("docs", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / SMALL_TSP.name).symlink_to(SMALL_TSP)
-    (tmp_path / CACHE).symlink_to(finished.parent / CACHE)
     (tmp_path / "problems").mkdir()
     shutil.copy(ROOT / "problems/references.json", tmp_path / "problems")
     return tmp_path

@@ -82,10 +82,10 @@ def test_a_page_opens_without_complaint(browser: Browser, page: tuple[str, Path]
 
 
 def test_compare_ends_with_its_page(browser: Browser, tmp_path: Path) -> None:
-    """2 problems x 2 arms x 3 seeds of the scripted model: the command says where the page is, and the page
+    """2 problems x 2 arms x 2 seeds of the scripted model: the command says where the page is, and the page
     has both settings and every figure, and opens without a console message or a request."""
     out = tmp_path / "comparison"
-    plan = [*SMALL, "admissible-set", "--methods", "esopt,eoh", "--seeds", "3", "--budget", "10"]
+    plan = [*SMALL, "admissible-set", "--methods", "esopt,eoh", "--seeds", "2", "--budget", "10"]
     found = subprocess.run(
         [sys.executable, "-m", "ahd", "compare", *plan, "--model", "scripted", "--out", str(out)],
         capture_output=True,
