@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from ahd import typed
+
 
 class Method(StrEnum):
     """How proposals are made and whether the model learns."""
@@ -264,17 +266,16 @@ class RunConfig:
         damaged = ConfigError("the configuration is damaged; restore the run file from a copy")
         try:
             data = dict(json.loads(text))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise damaged from None
         unknown = set(data) - {field.name for field in fields(cls)}
         if unknown:
             raise ConfigError(f"configuration has unknown fields {sorted(unknown)}: update ahd")
         try:
-            read: dict[str, Any] = {name: _ENUMS.get(name, _same)(value) for name, value in data.items()}
-            return cls(**read)
+            return typed.read(cls, data)
         except ConfigError:
             raise
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, KeyError):
             raise damaged from None
 
 
@@ -299,10 +300,6 @@ def parse_option(name: str, text: str) -> Any:
         raise ConfigError(
             f"{option} {text}: this is no value of it; `ahd run --help` tells which are"
         ) from None
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 _ENUMS: dict[str, Callable[[Any], Any]] = {

@@ -1,7 +1,6 @@
 """Reads the file of a run again and again, while another process writes it: what is new, as events."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
@@ -9,8 +8,8 @@ from typing import Any
 
 from ahd.confirm import dropped
 from ahd.display.replay import Narrator, kept, stored_start
-from ahd.ending import stored_end
-from ahd.events import Event, Evolved, Finished
+from ahd.ending import end_of, stored_end
+from ahd.events import Event, Evolved
 from ahd.finalists import chosen
 from ahd.store import Span, Store, is_being_written
 
@@ -72,7 +71,7 @@ class Follower:
         events: list[tuple[float, Event]] = []
         if self._narrator is None:
             self._narrator = Narrator(started)
-            events.append((float(store.meta("created") or 0.0), started))
+            events.append((store.created, started))
         narrator = self._narrator
         made = len(narrator.rows) + len(rows)
         state = _state(alive, spans, ended, made)
@@ -81,8 +80,8 @@ class Follower:
             at = max([span.ended for span in spans] + [row.created for row in narrator.rows[-1:]])
             if gone or first:
                 events.append((at, Evolved(kept(started, narrator.rows, gone, first))))
-            with suppress(TypeError):  # a record of another version: the run is shown without its end
-                events.append((at, Finished(**(ended | {"folder": store.folder}))))
+            if (end := end_of(store, ended)) is not None:  # else another version's: shown without its end
+                events.append((at, end))
         return Look(state, events, list(_pauses(spans)))
 
 

@@ -64,7 +64,7 @@ def print_problems(as_json: bool) -> int:
         first = False
     sys.stdout.flush()
     for fault in faults:
-        print(f"ahd: {fault}", file=sys.stderr)
+        print(f"ahd: {clean(str(fault), 2000)}", file=sys.stderr)
     return 2 if faults else 0
 
 

@@ -11,12 +11,13 @@ from typing import Any
 
 from ahd.config import ConfigError, Dtype, RunConfig, Style
 from ahd.confirm import corrected, dropped
-from ahd.display.replay import replay, stored_start
-from ahd.ending import stored_end
+from ahd.display.replay import kept, replay, stored_start
+from ahd.ending import end_of, stored_end
 from ahd.environment import environment
 from ahd.es.perturbation import perturbation_of, scales
 from ahd.events import Display, Finished, Loading, Note, Proposed, Started, Updated
 from ahd.figures import figures
+from ahd.finalists import chosen
 from ahd.gap import relative_gap
 from ahd.insights.questions import questions
 from ahd.models.load import is_to_be_built, load_model
@@ -75,11 +76,14 @@ def resume(folder: Path, display: Display) -> str:
     config = store.config
     ended = stored_end(store)
     if store.meta("status") == "done" and ended is not None:
+        end = end_of(store, ended)
+        if end is None:
+            raise store.damaged("finished in table meta")
         with closing(store), display:
             for _, event in replay(folder):
                 told = replace(event, replayed=True) if isinstance(event, Proposed | Updated) else event
                 display.show(told)
-            display.show(Finished(**(ended | {"folder": folder})))
+            display.show(end)
         return "done"
     if not store.resumable:
         store.close()
@@ -256,7 +260,11 @@ def _conclude(
 
 
 def _best_stored(store: Store) -> float | None:
-    return min((row.objective for row in _rows(store) if row.objective is not None), default=None)
+    """The objective of the first of the population so far."""
+    if store.meta("started_event") is None:
+        return None
+    members = kept(stored_start(store), store.proposals(), dropped(store), chosen(store))
+    return members[0].objective if members else None
 
 
 def _rows(store: Store) -> list[Proposal]:

@@ -2,9 +2,11 @@
 
 import fcntl
 import json
+import math
 import os
 import sqlite3
 import time
+import typing
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, fields
@@ -17,6 +19,9 @@ from ahd.nearby import nearby
 
 FILE = "run.sqlite"
 SCHEMA_VERSION = 2
+_INFINITE = (math.inf, -math.inf)
+_LATEST = 1e11
+"""Unix seconds that calendars can still write (the year 5138)."""
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -116,23 +121,29 @@ class UpdateRow:
 _JSON_FIELDS = {"parents", "seeds", "rewards", "weights", "step_seeds", "step_weights"}
 
 
-_NUMBERS = {"id", "batch", "slot", "generation", "objective", "duplicate_of", "sigma", "reward", "created"}
+def _kinds(row: type) -> dict[str, set[type]]:
+    """Types of stored values by field, of the items where they are stored as JSON."""
+    found = {}
+    for name, hint in typing.get_type_hints(row).items():
+        hint = typing.get_args(hint)[0] if name in _JSON_FIELDS else hint
+        kinds = set(typing.get_args(hint)) or {hint}
+        found[name] = kinds | {int} if float in kinds else kinds
+    return found
 
 
-def _decoded(name: str, value: Any) -> Any:
+_PROPOSAL, _UPDATE = _kinds(Proposal), _kinds(UpdateRow)
+
+
+def _decoded(name: str, kinds: set[type], value: Any) -> Any:
     """A stored value.
 
     Raises:
         TypeError, ValueError: it is none that was written under this name.
     """
-    if name in _NUMBERS and isinstance(value, str | bytes):
+    values = tuple(json.loads(value)) if name in _JSON_FIELDS else (value,)
+    if any(type(each) not in kinds for each in values) or (name == "objective" and value in _INFINITE):
         raise TypeError(name)
-    if name not in _JSON_FIELDS:
-        return value
-    values = tuple(json.loads(value))
-    if name == "parents" and any(isinstance(each, str | tuple | list | dict) for each in values):
-        raise TypeError(name)
-    return values
+    return values if name in _JSON_FIELDS else value
 
 
 def _insert(connection: sqlite3.Connection, table: str, row: Proposal | UpdateRow) -> None:
@@ -315,9 +326,24 @@ class Store:
             record = None if text is None else json.loads(text)
             if record is None or isinstance(record, dict):
                 return record
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         raise self.damaged(f"{key} in table meta")
+
+    @property
+    def created(self) -> float:
+        """When the run began, Unix seconds; 0 where that is not stored.
+
+        Raises:
+            ConfigError: it is damaged.
+        """
+        try:
+            created = float(self.meta("created") or 0.0)
+        except ValueError:
+            created = -1.0
+        if not 0 <= created < _LATEST:
+            raise self.damaged("created in table meta")
+        return created
 
     def damaged(self, what: str) -> ConfigError:
         """What to raise where ``what`` in the run file cannot be what was written."""
@@ -374,7 +400,7 @@ class Store:
         if batch is not None:
             where, arguments = f"{where} AND batch = ?", [after, batch]
         rows = self._connection.execute(f"SELECT * FROM proposals {where} ORDER BY id", arguments)
-        return [Proposal(**self._read(row)) for row in rows]
+        return [Proposal(**self._read(_PROPOSAL, row)) for row in rows]
 
     def next_id(self) -> int:
         """The number of the next proposal."""
@@ -383,12 +409,12 @@ class Store:
     def updates(self, after: int = 0) -> list[UpdateRow]:
         """All updates with a number above ``after``, in the order they were made."""
         rows = self._connection.execute("SELECT * FROM updates WHERE id > ? ORDER BY id", (after,))
-        return [UpdateRow(**self._read(row)) for row in rows]
+        return [UpdateRow(**self._read(_UPDATE, row)) for row in rows]
 
-    def _read(self, row: sqlite3.Row) -> dict[str, Any]:
+    def _read(self, kinds: dict[str, set[type]], row: sqlite3.Row) -> dict[str, Any]:
         try:
-            return {name: _decoded(name, row[name]) for name in row.keys()}  # noqa: SIM118 - it iterates values
-        except (ValueError, TypeError):
+            return {name: _decoded(name, each, row[name]) for name, each in kinds.items()}
+        except (ValueError, TypeError, RecursionError):
             raise self.damaged(f"row {row['id']} of a table") from None
 
     def weights_hash(self) -> str:
@@ -398,7 +424,7 @@ class Store:
 
     def update(self, batch: int) -> UpdateRow | None:
         row = self._connection.execute("SELECT * FROM updates WHERE batch = ?", (batch,)).fetchone()
-        return None if row is None else UpdateRow(**self._read(row))
+        return None if row is None else UpdateRow(**self._read(_UPDATE, row))
 
     def wall_seconds(self) -> float:
         """Wall time of all sessions; one that was killed counts to its last committed row, this
@@ -412,6 +438,8 @@ class Store:
         rows = self._connection.execute("SELECT * FROM sessions ORDER BY id").fetchall()
         starts = [row["started"] for row in rows[1:]] + [float("inf")]
         for row, following in zip(rows, starts, strict=False):
+            if not (type(row["started"]) is type(row["ended"]) is float and type(row["status"]) is str):
+                raise self.damaged(f"row {row['id']} of table sessions")
             last = self._connection.execute(
                 "SELECT MAX(created) FROM proposals WHERE created >= ? AND created < ?",
                 (row["started"], following),

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from ahd import __version__
 from ahd.config import ConfigError, Dtype, RunConfig
+from ahd.display.text import clean
 from ahd.es.perturbation import perturbation_of
 from ahd.learning import lineage
 from ahd.models import runtime
@@ -245,5 +246,5 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
 
 
 def _failed(error: Differs) -> int:
-    print(f"ahd: {' '.join(str(error).split())}", file=sys.stderr)
+    print(f"ahd: {clean(str(error), 2000)}", file=sys.stderr)
     return 1

@@ -16,6 +16,7 @@ from ahd.cli import scores, problem, weights, machine  # noqa: F401
 # isort: on
 from ahd.cli.app import app
 from ahd.config import ConfigError
+from ahd.display.text import clean
 
 _NO_MEMORY = (
     "error return without exception set",
@@ -25,6 +26,8 @@ _NO_MEMORY = (
     "can't start new thread",
 )
 """What Python, its libraries and the system say for want of memory, beside ``MemoryError``."""
+_LONGEST = 2000
+"""Characters of an error that are shown."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -82,5 +85,5 @@ def _is_shortage(error: BaseException) -> bool:
 
 
 def _fail(message: str) -> NoReturn:
-    print(f"ahd: {' '.join(message.split())}", file=sys.stderr)
+    print(f"ahd: {clean(message, _LONGEST)}", file=sys.stderr)
     sys.exit(2)

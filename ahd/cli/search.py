@@ -1,7 +1,7 @@
 """``run`` and ``resume``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,9 @@ from ahd.cli.app import app
 from ahd.cli.options import DEFAULTS, Display, DisplayChoice, ProblemPath, RunFolder, SandboxMode
 from ahd.config import Dtype, Insights, Kind, Method, Reward, RunConfig, Shaping, Style
 from evaluators.layers import Mode
+
+if TYPE_CHECKING:
+    from problems.problem import Problem
 
 
 @app.command()
@@ -266,23 +269,26 @@ def resume(folder: RunFolder, display: Display = DisplayChoice.AUTO) -> None:
     from ahd.store import Store
 
     store = Store.open(folder)
-    config = store.config
+    config, done = store.config, store.status == "done" and store.meta("finished") is not None
     store.close()
-    _check_names(config)
-    _prepare_engine(config)
+    if not done:
+        from ahd.stored_problem import stored_problem
+
+        _check_names(config, stored_problem(folder, config))
+        _prepare_engine(config)
     from ahd import run as runs
     from ahd.display.choose import choose
 
     _exit(runs.resume(folder, choose(display.value)))
 
 
-def _check_names(config: RunConfig) -> None:
-    """Find the problem and the model before anything slow starts."""
+def _check_names(config: RunConfig, problem: "Problem | None" = None) -> None:
+    """Find the problem, unless it is given, and the model before anything slow starts."""
     from ahd.models.load import check_model
     from problems.check import check_instances
     from problems.registry import load
 
-    check_instances(load(config.problem, config.problem_path or None))
+    check_instances(problem or load(config.problem, config.problem_path or None))
     check_model(config)
 
 

@@ -55,7 +55,7 @@ class Folder:
             return None
         try:
             return cls(path, Plan.from_facts(json.loads(file.read_text(encoding="utf-8"))))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             told = str(error) if isinstance(error, ConfigError) else "it is damaged; choose another --out"
             raise ConfigError(f"{file}: {told}") from None
 

@@ -253,7 +253,7 @@ class Plan:
             base = RunConfig.from_json(json.dumps({"problem": ""} | facts["settings"]))
             arms = tuple(Arm.parse(label) for label in facts["arms"])
             return cls(tuple(map(str, facts["problems"])), arms, tuple(map(int, facts["seeds"])), base)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ConfigError(f"the plan is damaged ({error}); choose another --out") from None
 
 

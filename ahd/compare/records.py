@@ -1,11 +1,9 @@
-"""Frozen dataclasses to JSON and back, by their annotations."""
+"""A comparison to JSON and back."""
 
 import json
-import types
-import typing
-from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from ahd import typed
 from ahd.config import ConfigError
 from ahd.display.jsonl import as_json
 
@@ -31,25 +29,6 @@ def from_json(kind: type[T], text: str, version: int) -> T:
     if found != version:
         raise ConfigError(f"it has version {found}, this ahd reads {version}: repeat `ahd compare`")
     try:
-        return typing.cast(T, _decode(kind, data))
-    except (ValueError, TypeError, KeyError, AttributeError):
+        return typed.read(kind, data)
+    except (ValueError, TypeError, KeyError):
         raise ConfigError("it is damaged: repeat `ahd compare` to write it again") from None
-
-
-def _decode(kind: Any, value: Any) -> Any:
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if is_dataclass(kind) and isinstance(kind, type):
-        hints = typing.get_type_hints(kind)
-        return kind(**{each.name: _decode(hints[each.name], value[each.name]) for each in fields(kind)})
-    if origin is tuple:
-        return tuple(_decode(arguments[0], item) for item in value)
-    if origin is dict:
-        return {str(key): _decode(arguments[1], item) for key, item in value.items()}
-    if origin in (types.UnionType, typing.Union):
-        wanted = next(each for each in arguments if each is not types.NoneType)
-        return None if value is None else _decode(wanted, value)
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is no {kind.__name__}")
-    return value

@@ -5,6 +5,8 @@ Objectives are minimised. A number that cannot be computed is None, and ``missin
 
 from dataclasses import dataclass, field
 
+from problems.check import MAX_DECIMALS
+
 VERSION = 1
 METRICS = ("train", "test")
 """Objectives on the training instances, and on the test instances of that size."""
@@ -178,6 +180,10 @@ class Setting:
     arms: tuple[ArmResult, ...]
     differences: tuple[Difference, ...]
     warnings: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.decimals <= MAX_DECIMALS:
+            raise ValueError("decimals")
 
 
 @dataclass(frozen=True)

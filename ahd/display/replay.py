@@ -2,18 +2,17 @@
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import fields
 from pathlib import Path
 
-from ahd import announce
+from ahd import announce, typed
 from ahd.config import ConfigError
 from ahd.confirm import dropped
-from ahd.ending import are_numbers, is_number
 from ahd.events import Event, Evolved, Member, Note, Started
 from ahd.finalists import chosen
 from ahd.population import Individual, Population, entrants, individual
 from ahd.schedule import plan
 from ahd.store import Proposal, Store, UpdateRow
+from problems.check import MAX_DECIMALS
 
 
 def seeded(started: Started, rows: Sequence[Proposal]) -> Member | None:
@@ -98,19 +97,20 @@ def stored_start(store: Store) -> Started:
     """The ``Started`` event of a run.
 
     Raises:
-        ConfigError: if the run stopped before it began.
+        ConfigError: if the run stopped before it began, or its start is damaged.
     """
     data = store.meta_record("started_event")
     if data is None:
         raise ConfigError(
             f"{store.folder} stopped before its first proposal: go on with `ahd resume {store.folder}`"
         )
-    known = {field.name: data[field.name] for field in fields(Started) if field.name in data}
+    config = store.config
     try:
-        if not (are_numbers(data.get("known", {})) and is_number(data.get("reference") or 0)):
-            raise TypeError
-        return Started(**(known | {"config": store.config, "folder": store.folder, "spent": 0}))
-    except TypeError:
+        started = typed.read(Started, data, config=config, folder=store.folder, spent=0)
+        if not 0 <= started.decimals <= MAX_DECIMALS:
+            raise ValueError("decimals")
+        return started
+    except (TypeError, ValueError, KeyError):
         raise ConfigError(f"{store.folder}: its start is damaged; restore the run file from a copy") from None
 
 
@@ -184,7 +184,7 @@ def replay(folder: Path, proposals: int | None = None) -> Iterator[tuple[float, 
     store = Store.open(folder)
     try:
         started, rows, updates = stored_start(store), store.proposals(), store.updates()
-        created = float(store.meta("created") or 0.0)
+        created = store.created
         gone, first = dropped(store), chosen(store)
     finally:
         store.close()

@@ -70,7 +70,7 @@ def run_charts(report: RunReport) -> list[Chart]:
 
 def _convergence(report: RunReport) -> Chart | None:
     run, points, generations = report.run, report.points, report.generations
-    best = _best_so_far(points)
+    best = _best_so_far(report)
     if not best or not generations or not _drawable(points):
         return None
     figure, (axes,) = blank()
@@ -106,7 +106,7 @@ def _convergence(report: RunReport) -> Chart | None:
         label="best",
         zorder=4,
     )
-    reference = run.started.reference
+    reference = _reference(report)
     first = [("reference", reference)] if reference is not None else []
     ranked = _known(report)
     shown = levels([*first, *ranked[:1]], ranked[1:], low, high)
@@ -119,9 +119,10 @@ def _convergence(report: RunReport) -> Chart | None:
     axes.set_ylabel("objective, training")
     whole_numbers(axes)
     legend(figure, axes)
+    where = "of a known heuristic" if report.begun_known else "at the first valid proposal"
     caption = (
-        f"Best objective on the training instances, smaller is better: {run.number(best[0][1])} at the first "
-        f"valid proposal, {run.number(best[-1][1])} after {max(end, 0)} proposals of the budget"
+        f"Best objective on the training instances, smaller is better: {run.number(best[0][1])} {where}, "
+        f"{run.number(best[-1][1])} after {max(end, 0)} proposals of the budget"
     )
     gap = run.gap(best[-1][1])
     caption += f" ({signed_percent(gap)} from the reference {run.number(run.started.reference)})" * (
@@ -150,10 +151,17 @@ def _known(report: RunReport) -> list[tuple[str, float]]:
     return sorted(found, key=lambda each: each[1])
 
 
-def _best_so_far(points: Sequence[Point]) -> list[tuple[int, float]]:
+def _reference(report: RunReport) -> float | None:
+    """The reference, where it can be drawn."""
+    reference = report.run.started.reference
+    return None if reference is None or abs(reference) >= LARGEST else reference
+
+
+def _best_so_far(report: RunReport) -> list[tuple[int, float]]:
     """Where the best objective became better, and to what."""
-    found: list[tuple[int, float]] = []
-    for point in points:
+    begun = report.begun_known
+    found = [(0, begun.objective)] if begun else []
+    for point in report.points:
         value = point.row.objective
         if value is not None and (not found or value < found[-1][1]):
             found.append((point.at, value))
@@ -163,7 +171,7 @@ def _best_so_far(points: Sequence[Point]) -> list[tuple[int, float]]:
 def _frame(report: RunReport, best: Sequence[tuple[int, float]]) -> tuple[float, float]:
     """Lowest and highest objective drawn: the reference, the best and the best known heuristic to the usual
     top of the population, so that a single bad start does not flatten the rest."""
-    reference = report.run.started.reference
+    reference = _reference(report)
     to_compare = [value for _, value in _known(report)[:1]] + ([] if reference is None else [reference])
     lows = [best[-1][1], *to_compare]
     searched = [each for each in report.generations if each.at > 0] or report.generations

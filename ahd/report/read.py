@@ -112,7 +112,7 @@ def _environment(run: Run) -> dict[str, str]:
     """What the run ran on, as far as its file says."""
     store = Store.open(run.folder)
     try:
-        created = float(store.meta("created") or 0)
+        created = store.created
         machine = store.meta_record("environment") or {}
         told = {
             "begun": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(created)) if created else NOT_STORED,
