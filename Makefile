@@ -26,8 +26,8 @@ setup: $(VENV)/.ready ## Create .venv with the CPU engine and the command ahd
 run: $(VENV)/.ready ## Search for a TSP heuristic: BUDGET=200 SEED=1
 	$(bin)/ahd run tsp --budget $(BUDGET) --seed $(SEED)
 
+# The tests start the engine often: its modules are compiled once, whatever the environment says about that.
 test: check ## Check lint, format and types, then run every test, the live model's included
-	@# The engine starts often: its modules are compiled once, whatever the environment says about that.
 	env -u PYTHONDONTWRITEBYTECODE $(bin)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.ready-dev ## Check lint, format and types only
