@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 
 def read(kind: type[T], data: Mapping[str, Any], **given: Any) -> T:
-    """The dataclass with these fields; what it does not know is left out, as are fields that have defaults.
-    ``given`` are taken as they are.
+    """The dataclass with these fields, of which those with defaults may be missing; fields it does not know
+    are left out. ``given`` are taken as they are.
 
     Raises:
         TypeError, ValueError, KeyError: a field is missing, or cannot be what its annotation says.

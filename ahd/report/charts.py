@@ -71,7 +71,7 @@ def run_charts(report: RunReport) -> list[Chart]:
 def _convergence(report: RunReport) -> Chart | None:
     run, points, generations = report.run, report.points, report.generations
     best = _best_so_far(report)
-    if not best or not generations or not _drawable(points):
+    if not best or not generations or not _drawable(report):
         return None
     figure, (axes,) = blank()
     low, high = _frame(report, best)
@@ -140,9 +140,11 @@ def _convergence(report: RunReport) -> Chart | None:
     return Chart("convergence", "Convergence", caption, figure)
 
 
-def _drawable(points: Sequence[Point]) -> bool:
+def _drawable(report: RunReport) -> bool:
     """Whether axes can be laid out around the objectives without overflow."""
-    return all(abs(point.row.objective or 0.0) < LARGEST for point in points)
+    begun = [report.begun_known.objective] if report.begun_known else []
+    found = [*begun, *(point.row.objective or 0.0 for point in report.points)]
+    return all(abs(objective) < LARGEST for objective in found)
 
 
 def _known(report: RunReport) -> list[tuple[str, float]]:
@@ -186,7 +188,7 @@ def _frame(report: RunReport, best: Sequence[tuple[int, float]]) -> tuple[float,
 
 def _population(report: RunReport) -> Chart | None:
     generations = report.generations
-    if not generations or not _drawable(report.points):
+    if not generations or not _drawable(report):
         return None
     kept = [generations[index] for index in thinned(len(generations), 60)]
     figure, (axes,) = blank()
