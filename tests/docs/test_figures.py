@@ -195,6 +195,19 @@ def test_what_tuning_brings() -> None:
     )
 
 
+def test_tuning_since_one_of_a_lineage_survives() -> None:
+    """Both arms and their difference, in both pages."""
+    (setting,) = published("comparisons/tsp-tuned-again/comparison.json")["settings"]
+    learning, frozen = (arm["test"] for arm in setting["arms"])
+    chance = next(each for each in setting["differences"] if each["metric"] == "test")["p"]
+    told = f"{learning['mean']:.3f} ± {learning['sd']:.3f} (`esopt`) and {frozen['mean']:.3f} ± "
+    told += f"{frozen['sd']:.3f} (frozen) on the test instances (p {chance:.3f})"
+    assert told in text("docs/better-search.md")
+    told = f"`esopt` with it reaches {learning['mean']:.3f} and the frozen model {frozen['mean']:.3f}"
+    assert f"{told} (p {chance:.3f})" in text("docs/results.md")
+    assert f"budget 500 reaches {learning['mean']:.3f}." in text("docs/results.md")
+
+
 def test_what_options_bring() -> None:
     """Each row of docs/better-search.md is an option on a problem, and each of these has its row."""
     comparison = published("comparisons/options/comparison.json")
