@@ -91,7 +91,7 @@ class Learner:
         self.updates.append(update)
         if update.rollback_to is not None:
             self._poor = 0
-        if update.note:
+        if update.note and logged is None:
             self.display.show(Note(update.note))
         self.display.show(announce.updated(update, replayed=logged is not None))
 

@@ -99,7 +99,7 @@ def _carry_out(config: RunConfig, problem: Problem, open_store: Callable[[], Sto
     if config.structured:
         grammar_of(config, problem)
     with ExitStack() as stack:
-        stop = Stop()
+        stop = Stop(aloud=not getattr(display, "draws", False))
         stack.enter_context(stop.listening())
         stack.enter_context(display)
         sandbox = stack.enter_context(

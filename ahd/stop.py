@@ -1,8 +1,11 @@
 """Stopping a run from outside: Ctrl-C, SIGTERM, a closed terminal."""
 
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+_NOTED = b"ahd: stopping when the replies in progress are there; once more stops at once\n"
 
 
 class Stop:
@@ -11,9 +14,11 @@ class Stop:
     While things are loading, a signal raises ``KeyboardInterrupt`` on the spot. Once the search runs
     (``gently``), it is only noted, and the search asks for it at every reply: an exception out of
     nowhere can be lost in a C library's callback or leave a lock held. A second signal raises at once.
+    ``aloud``: what is only noted is said on standard error, where no dashboard would be drawn over.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, aloud: bool = False) -> None:
+        self._aloud = aloud
         self.requested = False
         self.gently = False
 
@@ -27,6 +32,9 @@ class Stop:
         self.requested = True
         if not noted:
             raise KeyboardInterrupt
+        if self._aloud:
+            with suppress(OSError):
+                os.write(2, _NOTED)  # print could be interrupted in the middle of a print
 
     @contextmanager
     def listening(self) -> Iterator[None]:

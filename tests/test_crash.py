@@ -119,6 +119,7 @@ def test_a_stop_is_clean_and_says_how_to_resume(tmp_path: Path, whole: Path, num
     output, errors = process.communicate(timeout=60)
     assert process.returncode == 130, errors
     assert f"ahd resume {folder}" in output
+    assert "stopping when the replies in progress are there" in errors
     assert "Traceback" not in errors
     assert Store.open(folder).meta("status") == "interrupted"
     resumed = launch("resume", str(folder))

@@ -164,6 +164,20 @@ def test_the_log_alone_gives_every_hash(tmp_path: Path, name: str) -> None:
         assert model.weights_hash() == update.weights_hash
 
 
+def test_a_resumed_run_does_not_tell_old_rollbacks_again(tmp_path: Path) -> None:
+    """Its updates are shown as replayed, their notes were told when they were made."""
+    config = replace(CONFIG, budget=400, **OPTIONS["rollbacks"])
+    first, again = Recorder(), Recorder()
+    for recorder in (first, again):
+        run(tmp_path / "run", config, recorder=recorder)
+    notes, repeated = ([event for event in each.events if isinstance(event, Note)] for each in (first, again))
+    assert any("below" in note.text for note in notes)
+    assert not any("below" in note.text for note in repeated)
+    updates = [event for event in again.events if isinstance(event, Updated)]
+    assert updates
+    assert all(update.replayed for update in updates)
+
+
 def test_the_guard_goes_back_to_the_last_good_weights(tmp_path: Path) -> None:
     """After ``patience`` batches in a row below the floor nothing is issued; the weights are those that
     wrote the last batch at or above the floor, the user is told, and the count starts anew."""

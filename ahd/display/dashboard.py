@@ -175,6 +175,8 @@ class RichDisplay:
     a second), so that a long wait in the model still shows the time.
     """
 
+    draws = True
+
     def __init__(
         self,
         console: Console | None = None,

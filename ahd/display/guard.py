@@ -14,6 +14,11 @@ class Guarded:
         self._gone = False
 
     @property
+    def draws(self) -> bool:
+        """Whether lines of others would spoil it."""
+        return bool(getattr(self.display, "draws", False))
+
+    @property
     def gone(self) -> bool:
         """Whether nobody can read it any more."""
         return self._gone
