@@ -400,22 +400,25 @@ class Store:
         if batch is not None:
             where, arguments = f"{where} AND batch = ?", [after, batch]
         rows = self._connection.execute(f"SELECT * FROM proposals {where} ORDER BY id", arguments)
-        return [Proposal(**self._read(_PROPOSAL, row)) for row in rows]
+        return [Proposal(**self._read("proposal", _PROPOSAL, row)) for row in rows]
 
     def next_id(self) -> int:
         """The number of the next proposal."""
         return 1 + (self._connection.execute("SELECT MAX(id) FROM proposals").fetchone()[0] or 0)
 
-    def updates(self, after: int = 0) -> list[UpdateRow]:
-        """All updates with a number above ``after``, in the order they were made."""
-        rows = self._connection.execute("SELECT * FROM updates WHERE id > ? ORDER BY id", (after,))
-        return [UpdateRow(**self._read(_UPDATE, row)) for row in rows]
+    def updates(self, after: int = 0, most: int | None = None) -> list[UpdateRow]:
+        """All updates with a number above ``after``, in the order they were made, or the first ``most``."""
+        limit = -1 if most is None else most
+        rows = self._connection.execute(
+            "SELECT * FROM updates WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
+        )
+        return [UpdateRow(**self._read("update", _UPDATE, row)) for row in rows]
 
-    def _read(self, kinds: dict[str, set[type]], row: sqlite3.Row) -> dict[str, Any]:
+    def _read(self, what: str, kinds: dict[str, set[type]], row: sqlite3.Row) -> dict[str, Any]:
         try:
             return {name: _decoded(name, each, row[name]) for name, each in kinds.items()}
         except (ValueError, TypeError, RecursionError):
-            raise self.damaged(f"row {row['id']} of a table") from None
+            raise self.damaged(f"{what} {row['id']}") from None
 
     def weights_hash(self) -> str:
         """Hash of the weights after the last update, or of the base model; empty before it is known."""
@@ -424,7 +427,7 @@ class Store:
 
     def update(self, batch: int) -> UpdateRow | None:
         row = self._connection.execute("SELECT * FROM updates WHERE batch = ?", (batch,)).fetchone()
-        return None if row is None else UpdateRow(**self._read(_UPDATE, row))
+        return None if row is None else UpdateRow(**self._read("update", _UPDATE, row))
 
     def wall_seconds(self) -> float:
         """Wall time of all sessions; one that was killed counts to its last committed row, this

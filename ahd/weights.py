@@ -98,7 +98,11 @@ def read(folder: Path, number: int | None = None) -> Log:
         Differs: a row is lost or damaged.
     """
     with closing(Store.open(folder)) as store:
-        config, base_hash, updates = store.config, store.meta("base_hash"), store.updates()
+        config, base_hash = store.config, store.meta("base_hash")
+        try:
+            updates = store.updates(most=number)
+        except ConfigError as error:
+            raise Differs(str(error)) from None
         resumable, dtype = store.resumable, store.meta("dtype") or config.dtype
     if dtype == Dtype.AUTO:
         dtype = runtime.number_format()

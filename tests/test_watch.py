@@ -37,6 +37,8 @@ def start(*arguments: str, cwd: Path) -> "subprocess.Popen[str]":
         text=True,
         cwd=cwd,
         env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        # a shell that runs the tests in the background leaves Ctrl-C ignored in all of them
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
