@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
@@ -292,22 +291,9 @@ def parse_option(name: str, text: str) -> Any:
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text]
-        if name in _ENUMS:
-            return _ENUMS[name](text)
         kind = type(default) if isinstance(default, int | str) else float
         return kind(text)
     except (KeyError, ValueError):
         raise ConfigError(
             f"{option} {text}: this is no value of it; `ahd run --help` tells which are"
         ) from None
-
-
-_ENUMS: dict[str, Callable[[Any], Any]] = {
-    "method": Method,
-    "style": Style,
-    "dtype": Dtype,
-    "kind": Kind,
-    "reward": Reward,
-    "shaping": Shaping,
-    "insights": Insights,
-}

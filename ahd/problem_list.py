@@ -3,7 +3,7 @@
 import json
 import sys
 
-from ahd.display.text import clean
+from ahd.display.text import clean, complain
 from ahd.gap import has_solver
 from evaluators.task import BrokenProblemFile
 from problems.check import check_instances, reference_of
@@ -64,7 +64,7 @@ def print_problems(as_json: bool) -> int:
         first = False
     sys.stdout.flush()
     for fault in faults:
-        print(f"ahd: {clean(str(fault), 2000)}", file=sys.stderr)
+        complain(fault)
     return 2 if faults else 0
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ahd.config import ConfigError
-from ahd.display.text import clean, signed_percent
+from ahd.display.text import complain, signed_percent
 from ahd.gap import relative_gap
 from ahd.ticker import Ticker
 from evaluators.confine import die_with_parent
@@ -118,7 +118,7 @@ def run_refs(
     else:
         _print(problem, split, size, record, answers, shipped, file)
     for fault in faults:
-        print(f"ahd: {clean(str(fault), 2000)}", file=sys.stderr)
+        complain(fault)
     return int(bool(faults))
 
 

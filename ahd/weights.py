@@ -5,7 +5,6 @@ each.
 """
 
 import json
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -15,7 +14,7 @@ from typing import Protocol
 
 from ahd import __version__
 from ahd.config import ConfigError, Dtype, RunConfig
-from ahd.display.text import clean
+from ahd.display.text import complain
 from ahd.es.perturbation import perturbation_of
 from ahd.learning import lineage
 from ahd.models import runtime
@@ -250,5 +249,5 @@ def _progress(steps: int) -> Iterator[Callable[[str], None]]:
 
 
 def _failed(error: Differs) -> int:
-    print(f"ahd: {clean(str(error), 2000)}", file=sys.stderr)
+    complain(error)
     return 1

@@ -86,6 +86,13 @@ def statement(folder: Path, sql: str, *arguments: object) -> None:
         connection.execute(sql, arguments)
 
 
+def change(folder: Path, key: str, **fields: object) -> None:
+    """Give a record of the table meta other fields."""
+    with closing(Store.open(folder)) as store:
+        record = store.meta_record(key) or {}
+    statement(folder, "UPDATE meta SET value = ? WHERE key = ?", json.dumps(record | fields), key)
+
+
 @pytest.mark.parametrize(("key", "kind"), [("started_event", Started), ("finished", Finished)])
 def test_fields_of_a_record(folder: Path, key: str, kind: type) -> None:
     """Every field of the start and of the end of a run, those apart that are taken from elsewhere."""
@@ -113,10 +120,7 @@ def test_figures_of_the_end(folder: Path, name: str) -> None:
 @pytest.mark.parametrize("decimals", [-1, 13])
 def test_decimals_that_no_problem_has(folder: Path, decimals: int) -> None:
     """They would not format a number."""
-    with closing(Store.open(folder)) as store:
-        record = store.meta_record("started_event") or {}
-    told = json.dumps(record | {"decimals": decimals})
-    statement(folder, "UPDATE meta SET value = ? WHERE key = 'started_event'", told)
+    change(folder, "started_event", decimals=decimals)
     refused(folder, f"decimals {decimals}")
 
 
@@ -211,10 +215,7 @@ def test_decimals_of_a_comparison() -> None:
 
 def test_control_characters_of_a_run_file_do_not_reach_the_terminal(folder: Path) -> None:
     """What an error quotes is shown as other text is; the mend is that of a run that is there."""
-    with closing(Store.open(folder)) as store:
-        config = json.loads(store.config.to_json())
-    told = json.dumps(config | {"problem_path": "/nowhere/\x1b[31mx.py"})
-    statement(folder, "UPDATE meta SET value = ? WHERE key = 'config'", told)
+    change(folder, "config", problem_path="/nowhere/\x1b[31mx.py")
     statement(folder, "UPDATE meta SET value = 'interrupted' WHERE key = 'status'")
     for command in ("test", "resume"):
         found = ahd(command, str(folder))
@@ -226,10 +227,7 @@ def test_control_characters_of_a_run_file_do_not_reach_the_terminal(folder: Path
 
 def test_a_finished_run_needs_no_problem_file(folder: Path) -> None:
     """Resuming it shows its end again; one whose end lacks fields is refused."""
-    with closing(Store.open(folder)) as store:
-        config = json.loads(store.config.to_json())
-    told = json.dumps(config | {"problem_path": "/nowhere/x.py"})
-    statement(folder, "UPDATE meta SET value = ? WHERE key = 'config'", told)
+    change(folder, "config", problem_path="/nowhere/x.py")
     statement(folder, "INSERT OR REPLACE INTO meta VALUES ('status', 'done')")
     assert ahd("resume", str(folder), "--display", "plain").returncode == 0
     statement(folder, "UPDATE meta SET value = '{\"status\": \"done\"}' WHERE key = 'finished'")
@@ -240,10 +238,7 @@ def test_a_finished_run_needs_no_problem_file(folder: Path) -> None:
 
 def test_a_reference_too_large_to_draw_is_left_out(folder: Path) -> None:
     """The page is made all the same."""
-    with closing(Store.open(folder)) as store:
-        record = store.meta_record("started_event") or {}
-    told = json.dumps(record | {"reference": 1.7e308})
-    statement(folder, "UPDATE meta SET value = ? WHERE key = 'started_event'", told)
+    change(folder, "started_event", reference=1.7e308)
     assert "convergence" in [chart.name for chart in run_charts(report.read(folder))]
 
 

@@ -16,7 +16,7 @@ from ahd.cli import scores, problem, weights, machine  # noqa: F401
 # isort: on
 from ahd.cli.app import app
 from ahd.config import ConfigError
-from ahd.display.text import clean
+from ahd.display.text import complain
 
 _NO_MEMORY = (
     "error return without exception set",
@@ -26,8 +26,6 @@ _NO_MEMORY = (
     "can't start new thread",
 )
 """What Python, its libraries and the system say for want of memory, beside ``MemoryError``."""
-_LONGEST = 2000
-"""Characters of an error that are shown."""
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -85,5 +83,5 @@ def _is_shortage(error: BaseException) -> bool:
 
 
 def _fail(message: str) -> NoReturn:
-    print(f"ahd: {clean(message, _LONGEST)}", file=sys.stderr)
+    complain(message)
     sys.exit(2)

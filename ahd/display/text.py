@@ -1,11 +1,17 @@
 """Turning figures and untrusted text into short printable strings."""
 
 import ast
+import sys
 import unicodedata
 from functools import lru_cache
 
 _SPACED = {"Zl", "Zp", "Zs"}
 _DROPPED = {"Cc", "Cf", "Cs", "Co", "Cn", "Mn", "Me"}
+
+
+def complain(message: object) -> None:
+    """One line on standard error, without what a terminal would obey."""
+    print(f"ahd: {clean(str(message), 2000)}", file=sys.stderr)
 
 
 def clean(text: str, limit: int = 500) -> str:
